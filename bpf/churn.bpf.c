@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The uprobe programs: count every call, pick some at random, follow those from allocation to free.
+ *
+ * One pair of functions, on_entry() and on_return(), serves all ways to attach; the programs at the
+ * end only differ in how the kernel calls them. The recorder loads those that its method needs.
+ *
+ *   malloc, calloc ...  entry: draw; unsampled calls end here. Return: count, emit churn:alloc.
+ *   free                entry: look the block up, emit churn:free if it was a sampled one.
+ *   realloc, memalign   always entry and return: glibc calls or jumps to its own malloc and free
+ *                       inside, which must not count a second time.
+ *
+ * uprobe programs may be preempted by other ones on the same CPU: counters are atomic even where
+ * they are per CPU.
+ */
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "churn.h"
+#include "control.h"
+
+#define MAX_STACK_OF_ALLOCATOR	8192	/* bytes from realloc's entry down to a nested malloc's */
+#define COOKIE_BIG_SIZE		(1ULL << 40)
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Settings, written between open and load. */
+const volatile bool exact;		/* period 1: every call is a sample */
+const volatile bool cpu_filtered;	/* -C: only CPUs in cpu_selected */
+const volatile __u32 only_uid = ~0U;	/* -u */
+const volatile __u32 own_tgid;		/* the recorder itself, never traced */
+
+/* The period in force; the recorder changes it while we run. */
+struct churn_period {
+	__u64 weight;
+	__u64 threshold;		/* 2^32 / weight */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct churn_period);
+} period SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__type(key, __u32);
+	__type(value, __u32);
+} alloc_events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__type(key, __u32);
+	__type(value, __u32);
+} free_events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);			/* set to the number of CPUs */
+	__type(key, __u32);
+	__type(value, __u8);
+} cpu_selected SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(max_entries, CHURN_MAX_PROCS);
+	__type(key, __u32);
+	__type(value, struct churn_totals);
+} totals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, CHURN_MAX_SITES);
+	__type(key, __u32);
+	__type(value, __u64);
+} site_hits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CHURN_MAX_IMAGES);
+	__type(key, __u32);
+	__type(value, struct churn_image_cfg);
+} images SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);		/* set by the recorder */
+	__type(key, struct churn_live_key);
+	__type(value, struct churn_live);
+} live SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} seq_numbers SEC(".maps");
+
+/* A call between entry and return. */
+struct inflight_key {
+	__u32 tid;
+	__u32 fn;
+};
+
+struct inflight {
+	__u64 size;
+	__u64 weight;			/* 0: not sampled */
+	__u64 old_ptr;
+	__u64 memptr;			/* posix_memalign's first argument */
+	__u64 sp;
+	__u64 uncounted;		/* -C: entered on another CPU */
+	struct churn_live old;		/* record of old_ptr; weight 0: none */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct inflight_key);
+	__type(value, struct inflight);
+} inflight SEC(".maps");
+
+/* Threads inside realloc or memalign, so that malloc and free need not ask the map in vain. */
+__s64 nr_nesting;
+
+/* Hits of processes that found no room in the totals map. */
+__u64 nr_uncounted;
+
+static const struct churn_totals no_totals;
+
+/*
+ * Registers are read once, at fixed offsets, before anything branches: left to itself, clang moves
+ * the loads behind a branch and computes their address, which the verifier refuses.
+ */
+struct call {
+	__u64 arg1, arg2, arg3;
+	__u64 result;
+	__u64 sp, ip;
+	__u64 cookie;
+	__u32 fn;
+	__u32 tgid;
+	__u32 tid;
+	struct churn_totals *totals;
+};
+
+#define ADD(counter, n)	__sync_fetch_and_add(&(counter), (n))
+
+static __always_inline bool cpu_is_selected(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	__u8 *selected;
+
+	if (!cpu_filtered)
+		return true;
+	selected = bpf_map_lookup_elem(&cpu_selected, &cpu);
+	return selected && *selected;
+}
+
+static __always_inline void read_registers(struct pt_regs *ctx, struct call *call)
+{
+	__u64 arg1 = ctx->di, arg2 = ctx->si, arg3 = ctx->dx;
+	__u64 result = ctx->ax, sp = ctx->sp, ip = ctx->ip;
+
+	barrier_var(arg1);
+	barrier_var(arg2);
+	barrier_var(arg3);
+	barrier_var(result);
+	barrier_var(sp);
+	barrier_var(ip);
+	call->arg1 = arg1;
+	call->arg2 = arg2;
+	call->arg3 = arg3;
+	call->result = result;
+	call->sp = sp;
+	call->ip = ip;
+}
+
+static __always_inline bool call__init(struct pt_regs *ctx, struct call *call, __u64 cookie)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	read_registers(ctx, call);
+	call->cookie = cookie;
+	call->fn = CHURN_COOKIE_FN(cookie);
+	call->tgid = id >> 32;
+	call->tid = (__u32)id;
+	if (call->tgid == own_tgid)
+		return false;
+	if (only_uid != ~0U && (__u32)bpf_get_current_uid_gid() != only_uid)
+		return false;
+
+	call->totals = bpf_map_lookup_elem(&totals, &call->tgid);
+	if (!call->totals) {
+		bpf_map_update_elem(&totals, &call->tgid, &no_totals, BPF_NOEXIST);
+		call->totals = bpf_map_lookup_elem(&totals, &call->tgid);
+	}
+	if (!call->totals) {
+		ADD(nr_uncounted, 1);
+		return false;
+	}
+	return true;
+}
+
+static __always_inline void count_hit(const struct call *call)
+{
+	__u32 site = CHURN_COOKIE_SITE(call->cookie);
+	__u64 *hits = bpf_map_lookup_elem(&site_hits, &site);
+
+	if (hits)
+		ADD(*hits, 1);
+	ADD(call->totals->nr_hits, 1);
+	if (!call->totals->malloc_ip)
+		call->totals->malloc_ip = call->ip;
+}
+
+static __always_inline __u64 exec_id(void)
+{
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), self_exec_id);
+}
+
+static __always_inline __u64 pow2_class(__u64 n)
+{
+	__u64 v = n ? n - 1 : 0;
+
+	v |= v >> 1;
+	v |= v >> 2;
+	v |= v >> 4;
+	v |= v >> 8;
+	v |= v >> 16;
+	v |= v >> 32;
+	return v + 1 ?: 1ULL << 63;
+}
+
+/* calloc's product; all ones where it does not fit, which no allocator can satisfy. */
+static __always_inline __u64 mul_saturated(__u64 a, __u64 b)
+{
+	__u64 big = a > b ? a : b, small = a > b ? b : a;
+	__u64 high, low;
+
+	if (small >> 32)
+		return ~0ULL;
+	high = (big >> 32) * small;
+	low = (big & 0xffffffff) * small;
+	if (high >> 32 || (high << 32) + low < low)
+		return ~0ULL;
+	return (high << 32) + low;
+}
+
+static __always_inline __u64 next_seq(void)
+{
+	__u64 cpu = bpf_get_smp_processor_id();
+	__u32 zero = 0;
+	__u64 *n = bpf_map_lookup_elem(&seq_numbers, &zero);
+
+	return n ? cpu << 48 | (ADD(*n, 1) + 1) : 0;
+}
+
+/* Draw: the weight of a sampled call, 0 for one that is passed over. */
+static __always_inline __u64 draw_weight(void)
+{
+	__u32 zero = 0;
+	struct churn_period *p;
+
+	if (exact)
+		return 1;
+	p = bpf_map_lookup_elem(&period, &zero);
+	if (!p)
+		return 0;
+	if (p->weight <= 1)
+		return 1;
+	return bpf_get_prandom_u32() < p->threshold ? p->weight : 0;
+}
+
+static __always_inline bool is_wrapping_fn(__u32 fn)
+{
+	return fn == CHURN_FN_REALLOC || fn == CHURN_FN_MEMALIGN ||
+	       fn == CHURN_FN_ALIGNED_ALLOC || fn == CHURN_FN_POSIX_MEMALIGN ||
+	       fn == CHURN_FN_VALLOC || fn == CHURN_FN_PVALLOC;
+}
+
+/* All wrapping functions of a thread share one slot: they do not nest in the program's eyes. */
+static __always_inline struct inflight_key inflight_key(const struct call *call)
+{
+	struct inflight_key key = {
+		.tid = call->tid,
+		.fn = is_wrapping_fn(call->fn) ? CHURN_FN_REALLOC : call->fn,
+	};
+
+	return key;
+}
+
+/*
+ * Is this call made by realloc or memalign for itself? By the stack pointer, not by the mere
+ * presence of a slot: a thread killed in there leaves one behind, and thread ids come back.
+ */
+static __always_inline bool is_nested(const struct call *call)
+{
+	struct inflight_key key = { .tid = call->tid, .fn = CHURN_FN_REALLOC };
+	struct inflight *outer;
+
+	if (nr_nesting <= 0)
+		return false;
+	outer = bpf_map_lookup_elem(&inflight, &key);
+	return outer && call->sp <= outer->sp && outer->sp - call->sp < MAX_STACK_OF_ALLOCATOR;
+}
+
+static __always_inline __u64 read_caller(const struct call *call)
+{
+	__u64 caller = 0;
+
+	bpf_probe_read_user(&caller, sizeof(caller), (void *)call->sp);
+	return caller;
+}
+
+/* Does the allocator free for itself here (glibc empties its thread cache at thread exit)? */
+static __always_inline bool is_internal_free(const struct call *call, __u64 caller)
+{
+	__u32 image = CHURN_COOKIE_IMAGE(call->cookie);
+	struct churn_image_cfg *cfg = bpf_map_lookup_elem(&images, &image);
+	__s64 delta = caller - call->ip;
+	int i;
+
+	if (!cfg)
+		return false;
+	for (i = 0; i < CHURN_MAX_INTERNAL; i++) {
+		if (i < cfg->nr_internal_free && cfg->internal_free[i] == delta)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool take_live(const struct call *call, __u64 ptr, struct churn_live *ret)
+{
+	struct churn_live_key key = { .tgid = call->tgid, .ptr = ptr };
+	struct churn_live *found = bpf_map_lookup_elem(&live, &key);
+
+	if (!found)
+		return false;
+	*ret = *found;
+	bpf_map_delete_elem(&live, &key);
+	return ret->exec_id == exec_id();
+}
+
+static __always_inline void put_live(const struct call *call, __u64 ptr,
+				     const struct churn_live *rec)
+{
+	struct churn_live_key key = { .tgid = call->tgid, .ptr = ptr };
+
+	if (bpf_map_update_elem(&live, &key, rec, BPF_ANY))
+		ADD(call->totals->nr_lost_map, 1);
+}
+
+static __always_inline void emit_free(struct pt_regs *ctx, const struct call *call, __u64 ptr,
+				      const struct churn_live *rec, __u64 caller)
+{
+	struct churn_free out = {};
+
+	out.common.type = CHURN_FREE_ID;
+	out.common.pid = call->tid;
+	out.ptr = ptr;
+	out.caller = caller;
+	out.fn = call->fn;
+	if (rec) {
+		out.size = rec->size;
+		out.lifetime_ns = bpf_ktime_get_ns() - rec->time_ns;
+		out.life_class = pow2_class(out.lifetime_ns);
+		out.weight = rec->weight;
+		out.seq = rec->seq;
+		out.alloc_tid = rec->tid;
+		if (rec->tid != call->tid)
+			out.flags |= CHURN_F_CROSS_THREAD;
+	} else {
+		out.weight = 1;
+		out.flags |= CHURN_F_UNSEEN;
+	}
+	if (bpf_perf_event_output(ctx, &free_events, BPF_F_CURRENT_CPU, &out, sizeof(out)))
+		ADD(call->totals->nr_lost_output, 1);
+}
+
+/* A block goes: count it, and say so if it was a sampled one or if everything is said. */
+static __always_inline void count_free(struct pt_regs *ctx, const struct call *call, __u64 ptr,
+				       const struct churn_live *rec, __u64 caller)
+{
+	ADD(call->totals->nr_frees, 1);
+	if (!rec && !exact)
+		return;
+	if (!rec)
+		ADD(call->totals->nr_free_unseen, 1);
+	emit_free(ctx, call, ptr, rec, caller);
+}
+
+static __always_inline void count_alloc(struct pt_regs *ctx, const struct call *call, __u64 ptr,
+					const struct inflight *in)
+{
+	struct churn_alloc out = {};
+	struct churn_live rec = {};
+
+	ADD(call->totals->nr_allocs, 1);
+	ADD(call->totals->alloc_bytes, in->size);
+	if (!in->weight)
+		return;
+
+	rec.size = in->size;
+	rec.seq = next_seq();
+	rec.weight = in->weight;
+	rec.exec_id = exec_id();
+	rec.tid = call->tid;
+	rec.time_ns = bpf_ktime_get_ns();
+	put_live(call, ptr, &rec);
+
+	out.common.type = CHURN_ALLOC_ID;
+	out.common.pid = call->tid;
+	out.ptr = ptr;
+	out.size = in->size;
+	out.size_class = pow2_class(in->size);
+	out.old_ptr = in->old_ptr;
+	out.seq = rec.seq;
+	out.weight = in->weight;
+	out.caller = call->ip;
+	out.fn = call->fn;
+	if (in->old_ptr && in->old_ptr != ptr)
+		out.flags |= CHURN_F_MOVED;
+	if (bpf_perf_event_output(ctx, &alloc_events, BPF_F_CURRENT_CPU, &out, sizeof(out)))
+		ADD(call->totals->nr_lost_output, 1);
+}
+
+static __always_inline int on_free(struct pt_regs *ctx, const struct call *call)
+{
+	__u64 ptr = call->arg1;
+	struct churn_live rec;
+	__u64 caller;
+	bool seen;
+
+	if (!ptr) {
+		ADD(call->totals->nr_free_null, 1);
+		return 1;
+	}
+	if (is_nested(call))
+		return 1;
+	caller = read_caller(call);
+	if (is_internal_free(call, caller)) {
+		ADD(call->totals->nr_free_internal, 1);
+		return 1;
+	}
+	seen = take_live(call, ptr, &rec);
+	if (cpu_is_selected())
+		count_free(ctx, call, ptr, seen ? &rec : NULL, caller);
+	return 1;
+}
+
+static __always_inline __u64 asked_bytes(const struct call *call)
+{
+	switch (call->fn) {
+	case CHURN_FN_CALLOC:
+		return mul_saturated(call->arg1, call->arg2);
+	case CHURN_FN_REALLOC:
+	case CHURN_FN_MEMALIGN:
+	case CHURN_FN_ALIGNED_ALLOC:
+		return call->arg2;
+	case CHURN_FN_POSIX_MEMALIGN:
+		return call->arg3;
+	default:
+		return call->arg1;
+	}
+}
+
+/*
+ * Remember the call until its return. A slot that is there already was left by a call that never
+ * returned (longjmp, a signal handler that allocates): its sample is lost, and counted.
+ */
+static __always_inline bool remember(const struct call *call, const struct inflight *in)
+{
+	struct inflight_key key = inflight_key(call);
+
+	if (!bpf_map_update_elem(&inflight, &key, in, BPF_NOEXIST)) {
+		if (is_wrapping_fn(call->fn))
+			ADD(nr_nesting, 1);
+		return true;
+	}
+	ADD(call->totals->nr_lost_inflight, 1);
+	if (bpf_map_update_elem(&inflight, &key, in, BPF_EXIST))
+		return false;
+	return true;
+}
+
+/*
+ * Entry of realloc and the aligned family. The old block's record is taken out now: once realloc
+ * has freed it, another thread may get its address before we see the return.
+ */
+static __always_inline int on_wrapping_entry(const struct call *call)
+{
+	struct inflight in = {};
+
+	in.size = asked_bytes(call);
+	in.sp = call->sp;
+	in.uncounted = !cpu_is_selected();
+	in.weight = in.uncounted ? 0 : draw_weight();
+	if (call->fn == CHURN_FN_POSIX_MEMALIGN)
+		in.memptr = call->arg1;
+	if (call->fn == CHURN_FN_REALLOC) {
+		in.old_ptr = call->arg1;
+		if (in.old_ptr && !take_live(call, in.old_ptr, &in.old))
+			in.old.weight = 0;
+	}
+	remember(call, &in);
+	return 0;
+}
+
+/* Return 1 when the call is done with, 0 when its return matters. */
+static __always_inline int on_entry(struct pt_regs *ctx, const struct call *call,
+				    __u64 *session_cookie)
+{
+	struct inflight in = {};
+
+	if (call->fn == CHURN_FN_FREE)
+		return on_free(ctx, call);
+	if (is_nested(call))
+		return 1;
+	if (is_wrapping_fn(call->fn))
+		return on_wrapping_entry(call);
+	if (!cpu_is_selected())
+		return 1;
+
+	in.size = asked_bytes(call);
+	in.weight = draw_weight();
+	if (!in.weight) {
+		ADD(call->totals->nr_allocs, 1);
+		ADD(call->totals->alloc_bytes, in.size);
+		return 1;
+	}
+	if (session_cookie) {
+		*session_cookie = in.size < COOKIE_BIG_SIZE && in.weight < 1 << 24 ?
+				  in.size << 24 | in.weight : 0;
+		if (*session_cookie)
+			return 0;
+	}
+	remember(call, &in);
+	return 0;
+}
+
+static __always_inline bool recall(const struct call *call, struct inflight *in)
+{
+	struct inflight_key key = inflight_key(call);
+	struct inflight *found = bpf_map_lookup_elem(&inflight, &key);
+
+	if (!found)
+		return false;
+	*in = *found;
+	bpf_map_delete_elem(&inflight, &key);
+	if (is_wrapping_fn(call->fn))
+		ADD(nr_nesting, -1);
+	return true;
+}
+
+static __always_inline __u64 returned_ptr(const struct call *call, const struct inflight *in)
+{
+	__u64 ptr = 0;
+
+	if (call->fn != CHURN_FN_POSIX_MEMALIGN)
+		return call->result;
+	if ((int)call->result)
+		return 0;
+	bpf_probe_read_user(&ptr, sizeof(ptr), (void *)in->memptr);
+	return ptr;
+}
+
+/* NULL came back: a failure, or realloc(ptr, 0) that freed. */
+static __always_inline void on_null(struct pt_regs *ctx, const struct call *call,
+				    const struct inflight *in)
+{
+	const struct churn_live *old = in->old.weight ? &in->old : NULL;
+
+	if (in->old_ptr && !in->size) {
+		if (!in->uncounted)
+			count_free(ctx, call, in->old_ptr, old, call->ip);
+		return;
+	}
+	if (!in->uncounted)
+		ADD(call->totals->nr_failed, is_wrapping_fn(call->fn) ? 1 : in->weight);
+	if (old)
+		put_live(call, in->old_ptr, old);
+}
+
+static __always_inline void on_return(struct pt_regs *ctx, const struct call *call,
+				      const __u64 *session_cookie)
+{
+	const struct churn_live *old;
+	struct inflight in = {};
+	__u64 ptr;
+
+	if (session_cookie && *session_cookie && !is_wrapping_fn(call->fn)) {
+		in.size = *session_cookie >> 24;
+		in.weight = *session_cookie & 0xffffff;
+	} else if (!recall(call, &in)) {
+		return;
+	}
+	ptr = returned_ptr(call, &in);
+	if (!ptr) {
+		on_null(ctx, call, &in);
+		return;
+	}
+	if (in.uncounted)
+		return;
+	if (in.old_ptr) {
+		old = in.old.weight ? &in.old : NULL;
+		ADD(call->totals->nr_reallocs, 1);
+		count_free(ctx, call, in.old_ptr, old, call->ip);
+	}
+	count_alloc(ctx, call, ptr, &in);
+}
+
+static __always_inline int handle_entry(struct pt_regs *ctx, __u64 *session_cookie)
+{
+	struct call call;
+
+	if (!call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
+		return 1;
+	count_hit(&call);
+	return on_entry(ctx, &call, session_cookie);
+}
+
+static __always_inline int handle_return(struct pt_regs *ctx, const __u64 *session_cookie)
+{
+	struct call call;
+
+	if (call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
+		on_return(ctx, &call, session_cookie);
+	return 0;
+}
+
+/* One link for entry and return, the return only where entry asks for it (6.13 and newer). */
+extern bool bpf_session_is_return(void) __ksym __weak;
+extern __u64 *bpf_session_cookie(void) __ksym __weak;
+
+SEC("uprobe.multi")
+int churn_session(struct pt_regs *ctx)
+{
+	__u64 *cookie = bpf_session_cookie();
+
+	if (bpf_session_is_return())
+		return handle_return(ctx, cookie);
+	return handle_entry(ctx, cookie);
+}
+
+/* Two links, for kernels from 6.6 without sessions. */
+SEC("uprobe.multi")
+int churn_multi(struct pt_regs *ctx)
+{
+	handle_entry(ctx, NULL);
+	return 0;
+}
+
+SEC("uprobe.multi")
+int churn_multi_ret(struct pt_regs *ctx)
+{
+	return handle_return(ctx, NULL);
+}
+
+/* On trace events, which children inherit; 0 drops the trace event's own perf sample. */
+SEC("kprobe")
+int churn_event(struct pt_regs *ctx)
+{
+	handle_entry(ctx, NULL);
+	return 0;
+}
+
+SEC("kprobe")
+int churn_event_ret(struct pt_regs *ctx)
+{
+	return handle_return(ctx, NULL);
+}

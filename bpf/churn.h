@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * churn.h - the event ABI, shared by the BPF programs, the recorder and readers.
+ *
+ * Each struct below is the raw payload of one sample in a perf.data file. It
+ * begins with the trace common header, so that a perf tracepoint evsel whose
+ * format text describes it (plugin/perfdata/formats.c) decodes it.
+ *
+ * Append only. Documentation/churn-events.txt is this file in words and
+ * changes in the same commit. This header includes nothing: BPF programs bring
+ * the types from vmlinux.h, C code includes <linux/types.h> first.
+ */
+#ifndef PERF_CHURN_BPF_CHURN_H
+#define PERF_CHURN_BPF_CHURN_H
+
+/* Version of this ABI: the file's VERSION string ends in "churn-abi/1". */
+#define CHURN_ABI_VERSION	1
+
+/*
+ * Tracepoint ids (attr.config and common_type): above what kernels hand out,
+ * and 16 bits wide, since common_type is.
+ */
+enum churn_event_id {
+	CHURN_ALLOC_ID	= 65001,
+	CHURN_FREE_ID	= 65002,
+	CHURN_LOCK_ID	= 65003,	/* reserved: waits for arena locks */
+	CHURN_WINDOW_ID	= 65004,
+	CHURN_PROBE_ID	= 65005,
+};
+
+/* The entry point that was called. Append only. */
+enum churn_fn {
+	CHURN_FN_NONE		= 0,
+	CHURN_FN_MALLOC		= 1,
+	CHURN_FN_CALLOC		= 2,
+	CHURN_FN_REALLOC	= 3,
+	CHURN_FN_MEMALIGN	= 4,
+	CHURN_FN_ALIGNED_ALLOC	= 5,
+	CHURN_FN_POSIX_MEMALIGN	= 6,
+	CHURN_FN_VALLOC		= 7,
+	CHURN_FN_PVALLOC	= 8,
+	CHURN_FN_FREE		= 9,
+	CHURN_FN_NR,
+};
+
+/* churn_alloc.flags and churn_free.flags */
+enum churn_flags {
+	CHURN_F_MOVED		= 1 << 0,	/* realloc handed out another address */
+	CHURN_F_UNSEEN		= 1 << 1,	/* free: its allocation was not seen */
+	CHURN_F_CROSS_THREAD	= 1 << 2,	/* free: by another thread than allocated */
+};
+
+struct churn_common {
+	__u16 type;			/* enum churn_event_id */
+	__u8 flags;
+	__u8 preempt_count;
+	__s32 pid;			/* thread id, as in trace events */
+};
+
+/**
+ * struct churn_alloc - One sampled allocation that succeeded, emitted at its return.
+ * @ptr: Address handed out.
+ * @size: Bytes asked for; for calloc the product.
+ * @size_class: Smallest power of two >= @size (1 for size 0).
+ * @old_ptr: For realloc the block it was called with, else 0.
+ * @seq: Number of this sample, unique in the recording; churn_free.seq refers to it.
+ * @weight: Allocations this sample stands for (1 / the probability it was taken with).
+ * @caller: Return address into the caller.
+ * @fn: enum churn_fn.
+ * @flags: enum churn_flags.
+ */
+struct churn_alloc {
+	struct churn_common common;
+	__u64 ptr;
+	__u64 size;
+	__u64 size_class;
+	__u64 old_ptr;
+	__u64 seq;
+	__u64 weight;
+	__u64 caller;
+	__u32 fn;
+	__u32 flags;
+};
+_Static_assert(sizeof(struct churn_alloc) == 72, "churn_alloc is ABI");
+
+/**
+ * struct churn_free - The free of a sampled block, or (flag UNSEEN, exact mode only) of an unknown one.
+ * @ptr: Address given back.
+ * @size: Bytes asked for when it was allocated; 0 when unseen.
+ * @lifetime_ns: From the allocation's return to this call; 0 when unseen.
+ * @life_class: Smallest power of two >= @lifetime_ns; 0 when unseen.
+ * @weight: Frees this sample stands for: the weight of its allocation.
+ * @seq: seq of its allocation; 0 when unseen.
+ * @caller: Return address into the caller of free or realloc.
+ * @alloc_tid: Thread that allocated it; 0 when unseen.
+ * @fn: CHURN_FN_FREE, or CHURN_FN_REALLOC where realloc gave the block back.
+ * @flags: enum churn_flags.
+ * @pad: Zero.
+ */
+struct churn_free {
+	struct churn_common common;
+	__u64 ptr;
+	__u64 size;
+	__u64 lifetime_ns;
+	__u64 life_class;
+	__u64 weight;
+	__u64 seq;
+	__u64 caller;
+	__u32 alloc_tid;
+	__u32 fn;
+	__u32 flags;
+	__u32 pad;
+};
+_Static_assert(sizeof(struct churn_free) == 80, "churn_free is ABI");
+
+/**
+ * struct churn_window - Totals of one process since its previous window record.
+ * @start_ns: CLOCK_MONOTONIC at the start of the window.
+ * @end_ns: CLOCK_MONOTONIC at its end; the sample's time is the same.
+ * @nr_allocs: Allocation calls counted, failed ones not included where they
+ *	could be told (always with weight 1; see @nr_failed).
+ * @alloc_bytes: Bytes those calls asked for.
+ * @nr_frees: Frees of a block by the program: free of non-NULL, and every
+ *	successful realloc of a non-NULL block.
+ * @nr_failed: Allocations seen to fail. With @sample_period > 1 only sampled
+ *	calls can be seen to, each counts as its weight.
+ * @nr_free_null: free(NULL) calls.
+ * @nr_free_unseen: Frees of blocks whose allocation this recording cannot have
+ *	seen ("allocated before"); exact mode only.
+ * @nr_free_internal: Frees the allocator did for itself (thread cache emptied at
+ *	thread exit), not in @nr_frees.
+ * @nr_reallocs: Successful reallocs of a non-NULL block (each is in @nr_allocs
+ *	and @nr_frees, too).
+ * @nr_lost_output: Churn samples lost because a ring was full.
+ * @nr_lost_map: Samples lost because a BPF map was full.
+ * @nr_lost_inflight: Samples lost between entry and return of a call.
+ * @nr_hits: Probe hits.
+ * @sample_period: Mean period N in force at the window's end (1: exact).
+ * @gap_ns: Time this process ran, or may have run, before its probes were
+ *	in place, in ns (a forked child whose links came late).
+ */
+struct churn_window {
+	struct churn_common common;
+	__u64 start_ns;
+	__u64 end_ns;
+	__u64 nr_allocs;
+	__u64 alloc_bytes;
+	__u64 nr_frees;
+	__u64 nr_failed;
+	__u64 nr_free_null;
+	__u64 nr_free_unseen;
+	__u64 nr_free_internal;
+	__u64 nr_reallocs;
+	__u64 nr_lost_output;
+	__u64 nr_lost_map;
+	__u64 nr_lost_inflight;
+	__u64 nr_hits;
+	__u64 sample_period;
+	__u64 gap_ns;
+};
+_Static_assert(sizeof(struct churn_window) == 136, "churn_window is ABI");
+
+/**
+ * struct churn_probe - One probed entry point, written when the recording ends.
+ * @offset: File offset of the probed instruction.
+ * @nr_hits: Hits in all traced processes.
+ * @site_delta: Bytes from the function's entry to the probed instruction.
+ * @fn: enum churn_fn.
+ * @emulated: 1: the kernel emulates the instruction; 0: it is single-stepped.
+ * @pad: Zero.
+ * @symbol: Function name, NUL-terminated.
+ * @object: Path of the object file, NUL-terminated, cut from the left if long.
+ */
+struct churn_probe {
+	struct churn_common common;
+	__u64 offset;
+	__u64 nr_hits;
+	__u32 site_delta;
+	__u32 fn;
+	__u32 emulated;
+	__u32 pad;
+	char symbol[32];
+	char object[128];
+};
+_Static_assert(sizeof(struct churn_probe) == 200, "churn_probe is ABI");
+
+#endif /* PERF_CHURN_BPF_CHURN_H */

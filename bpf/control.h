@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * control.h - what the recorder and its BPF programs tell each other. Not in the file, no ABI:
+ * both sides are built together.
+ */
+#ifndef PERF_CHURN_BPF_CONTROL_H
+#define PERF_CHURN_BPF_CONTROL_H
+
+#define CHURN_MAX_SITES		1024	/* probed instructions in one recording */
+#define CHURN_MAX_IMAGES	256	/* allocator images in one recording */
+#define CHURN_MAX_PROCS		4096	/* processes with totals at a time */
+#define CHURN_MAX_INTERNAL	8	/* as PROBE_MAX_INTERNAL */
+
+/* Attach cookie: which entry point, which probe, which image was hit. */
+#define CHURN_COOKIE(fn, site, image) \
+	((__u64)(fn) | (__u64)(site) << 8 | (__u64)(image) << 32)
+#define CHURN_COOKIE_FN(cookie)		((__u32)(cookie) & 0xff)
+#define CHURN_COOKIE_SITE(cookie)	(((__u32)(cookie) >> 8) & 0xffffff)
+#define CHURN_COOKIE_IMAGE(cookie)	((__u32)((cookie) >> 32))
+
+/* Counters of one process, a copy on each CPU; the recorder adds them up. */
+struct churn_totals {
+	__u64 nr_allocs;	/* successful, or not known to have failed */
+	__u64 alloc_bytes;
+	__u64 nr_frees;
+	__u64 nr_failed;
+	__u64 nr_free_null;
+	__u64 nr_free_unseen;
+	__u64 nr_free_internal;
+	__u64 nr_reallocs;
+	__u64 nr_lost_output;
+	__u64 nr_lost_map;
+	__u64 nr_lost_inflight;
+	__u64 nr_hits;
+	__u64 malloc_ip;	/* a probed address, to place window samples */
+};
+
+/* A sampled block that is not freed yet. */
+struct churn_live_key {
+	__u64 tgid;
+	__u64 ptr;
+};
+
+struct churn_live {
+	__u64 size;
+	__u64 seq;
+	__u64 weight;
+	__u64 time_ns;
+	__u64 exec_id;		/* task's self_exec_id: exec throws the heap away */
+	__u32 tid;
+	__u32 pad;
+};
+
+/* What an image needs at run time, indexed by the cookie's image number. */
+struct churn_image_cfg {
+	__s64 internal_free[CHURN_MAX_INTERNAL];	/* return address - probed address */
+	__u64 nr_internal_free;
+};
+
+#endif /* PERF_CHURN_BPF_CONTROL_H */
