@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * families.h - the allocators we know. A new one is one row in families.c.
+ */
+#ifndef PERF_CHURN_PROBE_FAMILIES_H
+#define PERF_CHURN_PROBE_FAMILIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+/**
+ * struct family_function - One entry point.
+ * @fn: enum churn_fn: what the call means and where its arguments are; CHURN_FN_NONE for one that
+ *	is not probed itself.
+ * @nr_args: Arguments the probe reads, in rdi, rsi, rdx.
+ * @via: For CHURN_FN_NONE: the entry point it calls, where its calls are counted.
+ */
+struct family_function {
+	const char *symbol;
+	__u32 fn;
+	unsigned int nr_args;
+	const char *via;
+};
+
+/**
+ * struct family - One allocator.
+ * @soname: DT_SONAME of its shared object, and
+ * @marker: a symbol that its static copies define and others do not: either proves the family.
+ *	Both NULL: any object that defines malloc and free of @functions, and not as local symbols,
+ *	whose name alone proves nothing.
+ * @functions: Of two names for one address the first is taken.
+ * @has_internal_free: It frees for itself through its own public entry point.
+ */
+struct family {
+	const char *name;
+	const char *soname;
+	const char *marker;
+	const struct family_function *functions;
+	size_t nr_functions;
+	bool has_internal_free;
+};
+
+/** family__get() - The @idx-th row, NULL at the end. The first to fit an object is its family. */
+const struct family *family__get(size_t idx);
+
+/**
+ * family__is_loader() - Is an object of this soname a dynamic loader?
+ * @soname: May be NULL.
+ *
+ * Loaders up to glibc 2.30 export a malloc for their own start-up, which libc's then replaces.
+ */
+bool family__is_loader(const char *soname);
+
+#endif /* PERF_CHURN_PROBE_FAMILIES_H */
