@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Uprobes through trace events: a line in tracefs' uprobe_events defines one, a perf event opened
+ * on it for a task plants it there and, inherited, in whatever that task clones, forks and execs.
+ * A BPF program linked to one perf event of the trace event runs for all of them. It is linked to a
+ * *holder*, opened on the first task without inheriting: on recent kernels an inherited event takes
+ * the program along and, when its thread exits, off the trace event (perf_event_alloc() copies
+ * event->prog, freeing the copy detaches it). All perf events stay disabled; the probes work all
+ * the same, and nothing is scheduled in and out at context switches.
+ *
+ * The definitions outlive a killed recorder (the breakpoints do not): the group's name holds our
+ * pid, and the next recorder sweeps away what belongs to the dead.
+ */
+#include <api/fs/tracing_path.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+
+#include "attach.h"
+
+#include "bpf/churn.h"
+#include "bpf/control.h"
+#include "util/msg.h"
+
+#define GROUP_PREFIX	"perf_churn_"
+
+struct trace_event {
+	char name[32];
+	__u64 id;
+	__u64 cookie;
+	int prog_fd;
+	int holder_fd, link_fd;		/* -1 until the first open */
+};
+
+struct trace_events {
+	char group[64];
+	struct trace_event *events;	/* entry, return, entry, return ...; no return of free */
+	size_t nr;
+};
+
+static int open_tracing_file(const char *name, int flags)
+{
+	char *path;
+	int fd;
+
+	path = get_tracing_file(name);
+	if (!path)
+		return -ENOMEM;
+	fd = open(path, flags | O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	put_tracing_file(path);
+	return fd;
+}
+
+static int write_definition(const char *line)
+{
+	int fd = open_tracing_file("uprobe_events", O_WRONLY | O_APPEND);
+	int err = 0;
+
+	if (fd < 0)
+		return fd;
+	if (write(fd, line, strlen(line)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int define_event(const char *group, const char *name, bool on_return,
+			const char *path, unsigned long offset)
+{
+	char line[512];
+
+	snprintf(line, sizeof(line), "%c:%s/%s %s:0x%lx\n", on_return ? 'r' : 'p', group, name,
+		 path, offset);
+	return write_definition(line);
+}
+
+static int read_event_id(const char *group, const char *name, __u64 *id)
+{
+	char file[160], text[32];
+	ssize_t n;
+	int fd;
+
+	snprintf(file, sizeof(file), "events/%s/%s/id", group, name);
+	fd = open_tracing_file(file, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return -EIO;
+	text[n] = '\0';
+	*id = strtoull(text, NULL, 10);
+	return 0;
+}
+
+static int open_event(__u64 id, pid_t tid, int cpu, bool inherit)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = PERF_ATTR_SIZE_VER7,
+		.config = id,
+		.sample_period = 1,
+		.disabled = 1,
+		.inherit = inherit,
+	};
+	int fd;
+
+	fd = syscall(__NR_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int link_program(int prog_fd, int event_fd, __u64 cookie)
+{
+	union bpf_attr attr;
+	int fd;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.link_create.prog_fd = prog_fd;
+	attr.link_create.target_fd = event_fd;
+	attr.link_create.attach_type = BPF_PERF_EVENT;
+	attr.link_create.perf_event.bpf_cookie = cookie;
+	fd = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	return fd < 0 ? -errno : fd;
+}
+
+static int make_event(struct trace_events *t, const struct attach_sites *sites, size_t site,
+		      bool on_return, int prog_fd)
+{
+	struct trace_event *ev = &t->events[t->nr];
+	int err;
+
+	snprintf(ev->name, sizeof(ev->name), "%c%zu", on_return ? 'r' : 'p', site);
+	ev->cookie = sites->cookies[site];
+	ev->prog_fd = prog_fd;
+	ev->holder_fd = ev->link_fd = -1;
+	err = define_event(t->group, ev->name, on_return, sites->path, sites->offsets[site]);
+	if (err)
+		return err;
+	t->nr++;
+	return read_event_id(t->group, ev->name, &ev->id);
+}
+
+int trace_events__new(const char *group, const struct attach_sites *sites, int entry_fd,
+		      int return_fd, struct trace_events **ret)
+{
+	struct trace_events *t;
+	size_t i;
+	int err;
+
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	snprintf(t->group, sizeof(t->group), GROUP_PREFIX "%d_%s", getpid(), group);
+	t->events = calloc(2 * sites->nr, sizeof(*t->events));
+	if (!t->events) {
+		err = -ENOMEM;
+		goto err_free;
+	}
+	for (i = 0; i < sites->nr; i++) {
+		err = make_event(t, sites, i, false, entry_fd);
+		if (!err && CHURN_COOKIE_FN(sites->cookies[i]) != CHURN_FN_FREE)
+			err = make_event(t, sites, i, true, return_fd);
+		if (err) {
+			pr_err("%s: cannot make a uprobe event at offset 0x%lx: %s\n",
+			       sites->path, sites->offsets[i], strerror(-err));
+			goto err_free;
+		}
+	}
+	*ret = t;
+	return 0;
+
+err_free:
+	trace_events__free(t);
+	return err;
+}
+
+static void undefine_event(const char *group, const char *name)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "-:%s/%s\n", group, name);
+	write_definition(line);
+}
+
+void trace_events__free(struct trace_events *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->nr; i++) {
+		if (t->events[i].link_fd >= 0)
+			close(t->events[i].link_fd);
+		if (t->events[i].holder_fd >= 0)
+			close(t->events[i].holder_fd);
+	}
+	for (i = 0; i < t->nr; i++)
+		undefine_event(t->group, t->events[i].name);
+	free(t->events);
+	free(t);
+}
+
+static int open_holder(struct trace_event *ev, pid_t tid)
+{
+	ev->holder_fd = open_event(ev->id, tid, tid == -1 ? 0 : -1, false);
+	if (ev->holder_fd < 0)
+		return ev->holder_fd;
+	ev->link_fd = link_program(ev->prog_fd, ev->holder_fd, ev->cookie);
+	if (ev->link_fd >= 0)
+		return 0;
+	close(ev->holder_fd);
+	ev->holder_fd = -1;
+	return ev->link_fd;
+}
+
+static int open_one(struct trace_event *ev, pid_t tid)
+{
+	int err = 0;
+
+	if (ev->link_fd < 0)
+		err = open_holder(ev, tid);
+	if (err)
+		return err;
+	return open_event(ev->id, tid, tid == -1 ? 0 : -1, tid != -1);
+}
+
+int trace_events__open(struct trace_events *t, pid_t tid, int *fds)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr; i++) {
+		fds[i] = open_one(&t->events[i], tid);
+		if (fds[i] < 0) {
+			int err = fds[i];
+
+			while (i--)
+				close(fds[i]);
+			return err;
+		}
+	}
+	return t->nr;
+}
+
+/* A line of uprobe_events: "p:perf_churn_1234_0/p0 /path:0x..." */
+static void sweep_line(const char *line)
+{
+	char group[64], name[32], *end;
+	long pid;
+
+	if (sscanf(line, "%*c:%63[^/]/%31s", group, name) != 2)
+		return;
+	if (strncmp(group, GROUP_PREFIX, strlen(GROUP_PREFIX)))
+		return;
+	pid = strtol(group + strlen(GROUP_PREFIX), &end, 10);
+	if (pid <= 0 || *end != '_' || !kill(pid, 0) || errno != ESRCH)
+		return;
+	pr_debug("removing %s/%s, left behind by a recorder that was killed\n", group, name);
+	undefine_event(group, name);
+}
+
+void trace_events__sweep(void)
+{
+	int fd = open_tracing_file("uprobe_events", O_RDONLY);
+	char *line = NULL;
+	size_t bytes = 0;
+	FILE *file;
+
+	if (fd < 0)
+		return;
+	file = fdopen(fd, "r");
+	if (!file) {
+		close(fd);
+		return;
+	}
+	while (getline(&line, &bytes, file) > 0)
+		sweep_line(line);
+	free(line);
+	fclose(file);
+}

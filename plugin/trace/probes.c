@@ -1,0 +1,597 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attach.h"
+#include "churn.skel.h"
+#include "probe/probe.h"
+#include "probes.h"
+#include "target/process.h"
+#include "util/msg.h"
+
+#define TRACE_UPROBE_MULTI	48	/* BPF_TRACE_UPROBE_MULTI, kernel 6.6 */
+#define TRACE_UPROBE_SESSION	57	/* BPF_TRACE_UPROBE_SESSION, kernel 6.13 */
+
+struct image {
+	const struct probe_image *probe;
+	int fd;
+	char path[32];			/* of the fd, under /proc/self/fd */
+	size_t first_site;		/* number of its first site among all */
+	struct trace_events *events;	/* PROBE_EVENT only */
+};
+
+/* Descriptors that keep probes planted in one process. */
+struct attachment {
+	pid_t pid;
+	int *fds;
+	int nr_fds;
+};
+
+struct probes {
+	struct churn_bpf *skel;
+	enum probe_method method;
+	int nr_cpus;
+	struct image images[CHURN_MAX_IMAGES];
+	size_t nr_images;
+	size_t nr_sites;
+	struct attachment *attachments;
+	size_t nr_attachments;
+	/* Attaching follows forks in a thread of its own. */
+	pthread_mutex_t lock;
+};
+
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_DEBUG || msg__verbose() < 1)
+		return 0;
+	return vfprintf(stderr, fmt, args);
+}
+
+static void choose_programs(struct churn_bpf *skel, enum probe_method method)
+{
+	bool session = method == PROBE_SESSION, multi = method == PROBE_MULTI;
+	bool event = method == PROBE_EVENT;
+
+	bpf_program__set_autoload(skel->progs.churn_session, session);
+	bpf_program__set_autoload(skel->progs.churn_multi, multi);
+	bpf_program__set_autoload(skel->progs.churn_multi_ret, multi);
+	bpf_program__set_autoload(skel->progs.churn_event, event);
+	bpf_program__set_autoload(skel->progs.churn_event_ret, event);
+	if (session)
+		bpf_program__set_expected_attach_type(skel->progs.churn_session,
+						      TRACE_UPROBE_SESSION);
+}
+
+static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int nr_cpus)
+{
+	skel->rodata->exact = opts->period == 1;
+	skel->rodata->own_tgid = getpid();
+	skel->rodata->only_uid = opts->uid;
+	skel->rodata->cpu_filtered = opts->cpus != NULL;
+	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:
+	       bpf_map__set_max_entries(skel->maps.cpu_selected, nr_cpus) ?:
+	       bpf_map__set_max_entries(skel->maps.alloc_events, nr_cpus) ?:
+	       bpf_map__set_max_entries(skel->maps.free_events, nr_cpus);
+}
+
+static int select_cpus(struct churn_bpf *skel, const struct probes_opts *opts)
+{
+	__u8 yes = 1;
+	int i, err = 0;
+
+	for (i = 0; i < opts->nr_cpus && !err; i++)
+		err = bpf_map__update_elem(skel->maps.cpu_selected, &opts->cpus[i], sizeof(int),
+					   &yes, sizeof(yes), BPF_ANY);
+	return err;
+}
+
+static int load(struct probes *p, const struct probes_opts *opts, enum probe_method method)
+{
+	int err;
+
+	p->skel = churn_bpf__open();
+	if (!p->skel)
+		return -errno;
+	p->method = method;
+	choose_programs(p->skel, method);
+	err = configure(p->skel, opts, p->nr_cpus) ?: churn_bpf__load(p->skel);
+	err = err ?: select_cpus(p->skel, opts) ?: probes__set_period(p, opts->period);
+	if (err) {
+		churn_bpf__destroy(p->skel);
+		p->skel = NULL;
+	}
+	return err;
+}
+
+/*
+ * A program of an attach type that the kernel does not know may load all the same: only a link
+ * tells. Tried on a file that can have no probe at that offset: a kernel with the feature fails
+ * for another reason than EINVAL or EOPNOTSUPP.
+ */
+static bool link_is_known(struct probes *p)
+{
+	unsigned long offset = 0;
+	__u64 cookie = 0;
+	struct attach_sites sites = {
+		.path = "/proc/self/no-such-file", .offsets = &offset, .cookies = &cookie, .nr = 1,
+	};
+	bool session = p->method == PROBE_SESSION;
+	int prog_fd, fd;
+
+	prog_fd = bpf_program__fd(session ? p->skel->progs.churn_session :
+					    p->skel->progs.churn_multi);
+	fd = attach_multi(prog_fd, session ? TRACE_UPROBE_SESSION : TRACE_UPROBE_MULTI, &sites,
+			  0, false);
+	if (fd >= 0)
+		close(fd);
+	return fd == -ENOENT;
+}
+
+static int try_method(struct probes *p, const struct probes_opts *opts, enum probe_method method)
+{
+	int err = load(p, opts, method);
+
+	if (err || method == PROBE_EVENT)
+		return err;
+	if (link_is_known(p))
+		return 0;
+	churn_bpf__destroy(p->skel);
+	p->skel = NULL;
+	return -EOPNOTSUPP;
+}
+
+static int load_best(struct probes *p, const struct probes_opts *opts)
+{
+	static const enum probe_method order[] = { PROBE_SESSION, PROBE_MULTI, PROBE_EVENT };
+	size_t i;
+	int err;
+
+	if (opts->method != PROBE_AUTO)
+		return try_method(p, opts, opts->method);
+	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		err = try_method(p, opts, order[i]);
+		if (!err || err == -EPERM || err == -ENOMEM)
+			return err;
+	}
+	return err;
+}
+
+static void explain_load_error(int err)
+{
+	if (err == -EPERM || err == -EACCES)
+		pr_err("No permission to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON.\n");
+	else
+		pr_err("Cannot load the BPF programs: %s (-v shows the kernel's reasons)\n",
+		       strerror(-err));
+}
+
+int probes__new(const struct probes_opts *opts, struct probes **ret)
+{
+	struct probes *p;
+	int err;
+
+	libbpf_set_print(print_libbpf);
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	pthread_mutex_init(&p->lock, NULL);
+	p->nr_cpus = libbpf_num_possible_cpus();
+	if (p->nr_cpus < 0) {
+		err = p->nr_cpus;
+		goto err_free;
+	}
+	err = load_best(p, opts);
+	if (err)
+		goto err_free;
+	if (p->method == PROBE_EVENT)
+		trace_events__sweep();
+	*ret = p;
+	return 0;
+
+err_free:
+	explain_load_error(err);
+	probes__free(p);
+	return err;
+}
+
+void probes__free(struct probes *p)
+{
+	size_t i;
+
+	if (!p)
+		return;
+	probes__detach(p);
+	for (i = 0; i < p->nr_images; i++)
+		close(p->images[i].fd);
+	churn_bpf__destroy(p->skel);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+enum probe_method probes__method(const struct probes *p)
+{
+	return p->method;
+}
+
+const char *probes__method_name(const struct probes *p)
+{
+	static const char *const names[] = {
+		[PROBE_AUTO] = "auto",
+		[PROBE_SESSION] = "uprobe session",
+		[PROBE_MULTI] = "uprobe_multi",
+		[PROBE_EVENT] = "uprobe trace events",
+	};
+
+	return names[p->method];
+}
+
+bool probes__inherited(const struct probes *p)
+{
+	return p->method == PROBE_EVENT;
+}
+
+int probes__set_output(struct probes *p, int cpu, int alloc_fd, int free_fd)
+{
+	return bpf_map__update_elem(p->skel->maps.alloc_events, &cpu, sizeof(cpu), &alloc_fd,
+				    sizeof(alloc_fd), BPF_ANY) ?:
+	       bpf_map__update_elem(p->skel->maps.free_events, &cpu, sizeof(cpu), &free_fd,
+				    sizeof(free_fd), BPF_ANY);
+}
+
+static int write_image_cfg(struct probes *p, __u32 index, const struct probe_image *image)
+{
+	struct churn_image_cfg cfg = { .nr_internal_free = image->nr_internal_free };
+	size_t i;
+
+	_Static_assert(CHURN_MAX_INTERNAL == PROBE_MAX_INTERNAL, "one limit");
+	for (i = 0; i < image->nr_internal_free; i++)
+		cfg.internal_free[i] = image->internal_free[i];
+	return bpf_map__update_elem(p->skel->maps.images, &index, sizeof(index), &cfg,
+				    sizeof(cfg), BPF_ANY);
+}
+
+static int hold_file(struct image *img, const char *open_path)
+{
+	img->fd = open(open_path, O_RDONLY | O_CLOEXEC);
+	if (img->fd < 0)
+		return -errno;
+	snprintf(img->path, sizeof(img->path), "/proc/self/fd/%d", img->fd);
+	return 0;
+}
+
+int probes__add_image(struct probes *p, const struct probe_image *image, const char *open_path,
+		      size_t *index)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->nr_images == CHURN_MAX_IMAGES || p->nr_sites + image->nr_sites > CHURN_MAX_SITES) {
+		pr_warning("%s: more allocator objects than can be probed at a time, left out\n",
+			   image->path);
+		err = -ENOSPC;
+		goto out;
+	}
+	err = hold_file(&p->images[p->nr_images], open_path);
+	if (err)
+		goto out;
+	err = write_image_cfg(p, p->nr_images, image);
+	if (err) {
+		close(p->images[p->nr_images].fd);
+		goto out;
+	}
+	p->images[p->nr_images].probe = image;
+	p->images[p->nr_images].first_site = p->nr_sites;
+	p->nr_sites += image->nr_sites;
+	*index = p->nr_images++;
+out:
+	pthread_mutex_unlock(&p->lock);
+	return err;
+}
+
+struct site_lists {
+	unsigned long offsets[CHURN_MAX_SITES];
+	__u64 cookies[CHURN_MAX_SITES];
+	struct attach_sites sites;
+};
+
+static void list_sites(struct probes *p, size_t index, struct site_lists *lists, bool allocs_only)
+{
+	const struct image *img = &p->images[index];
+	size_t i, n = 0;
+
+	for (i = 0; i < img->probe->nr_sites; i++) {
+		const struct probe_site *site = &img->probe->sites[i];
+
+		if (allocs_only && site->fn == CHURN_FN_FREE)
+			continue;
+		lists->offsets[n] = site->offset;
+		lists->cookies[n] = CHURN_COOKIE(site->fn, img->first_site + i, index);
+		n++;
+	}
+	lists->sites.path = img->path;
+	lists->sites.offsets = lists->offsets;
+	lists->sites.cookies = lists->cookies;
+	lists->sites.nr = n;
+}
+
+static int attach_session(struct probes *p, struct site_lists *lists, pid_t pid, int *fds)
+{
+	int fd = attach_multi(bpf_program__fd(p->skel->progs.churn_session), TRACE_UPROBE_SESSION,
+			      &lists->sites, pid, false);
+
+	fds[0] = fd;
+	return fd < 0 ? fd : 1;
+}
+
+/* Returns first: an entry without its return would leave a call in flight. */
+static int attach_entry_and_return(struct probes *p, size_t index, struct site_lists *lists,
+				   pid_t pid, int *fds)
+{
+	list_sites(p, index, lists, true);
+	fds[0] = attach_multi(bpf_program__fd(p->skel->progs.churn_multi_ret), TRACE_UPROBE_MULTI,
+			      &lists->sites, pid, true);
+	if (fds[0] < 0)
+		return fds[0];
+	list_sites(p, index, lists, false);
+	fds[1] = attach_multi(bpf_program__fd(p->skel->progs.churn_multi), TRACE_UPROBE_MULTI,
+			      &lists->sites, pid, false);
+	if (fds[1] < 0) {
+		close(fds[0]);
+		return fds[1];
+	}
+	return 2;
+}
+
+static int define_events(struct probes *p, size_t index, struct site_lists *lists)
+{
+	char group[16];
+
+	snprintf(group, sizeof(group), "%zu", index);
+	return trace_events__new(group, &lists->sites,
+				 bpf_program__fd(p->skel->progs.churn_event),
+				 bpf_program__fd(p->skel->progs.churn_event_ret),
+				 &p->images[index].events);
+}
+
+/* One perf event a thread: a fork inherits from the thread that forks. */
+static int attach_events(struct probes *p, size_t index, struct site_lists *lists, pid_t pid,
+			 int **fds)
+{
+	struct image *img = &p->images[index];
+	size_t nr_tids = 1, per_thread = 2 * img->probe->nr_sites, i;
+	pid_t all = -1, *tids = &all;
+	int n, nr = 0, err = 0;
+
+	if (!img->events)
+		err = define_events(p, index, lists);
+	if (!err && pid != -1)
+		err = process__threads(pid, &tids, &nr_tids);
+	if (err)
+		return err;
+	*fds = realloc(*fds, nr_tids * per_thread * sizeof(**fds));
+	for (i = 0; *fds && i < nr_tids; i++) {
+		n = trace_events__open(img->events, tids[i], *fds + nr);
+		if (n < 0 && n != -ESRCH) {
+			err = n;
+			break;
+		}
+		nr += n > 0 ? n : 0;
+	}
+	if (tids != &all)
+		free(tids);
+	if (!*fds)
+		return -ENOMEM;
+	while (err && nr)
+		close((*fds)[--nr]);
+	return err ?: nr ?: -ESRCH;
+}
+
+static int plant(struct probes *p, size_t index, pid_t pid, int **fds)
+{
+	struct site_lists *lists = calloc(1, sizeof(*lists));
+	pid_t link_pid = pid == -1 ? 0 : pid;
+	int nr;
+
+	*fds = calloc(2, sizeof(**fds));
+	if (!lists || !*fds) {
+		free(lists);
+		return -ENOMEM;
+	}
+	list_sites(p, index, lists, false);
+	if (p->method == PROBE_SESSION)
+		nr = attach_session(p, lists, link_pid, *fds);
+	else if (p->method == PROBE_MULTI)
+		nr = attach_entry_and_return(p, index, lists, link_pid, *fds);
+	else
+		nr = attach_events(p, index, lists, pid, fds);
+	free(lists);
+	return nr;
+}
+
+int probes__attach(struct probes *p, size_t index, pid_t pid)
+{
+	struct attachment *grown;
+	int *fds = NULL, nr;
+
+	pthread_mutex_lock(&p->lock);
+	nr = plant(p, index, pid, &fds);
+	if (nr < 0)
+		goto out_free;
+	grown = realloc(p->attachments, (p->nr_attachments + 1) * sizeof(*grown));
+	if (!grown) {
+		while (nr)
+			close(fds[--nr]);
+		nr = -ENOMEM;
+		goto out_free;
+	}
+	p->attachments = grown;
+	grown[p->nr_attachments++] = (struct attachment){ .pid = pid, .fds = fds, .nr_fds = nr };
+	pthread_mutex_unlock(&p->lock);
+	return 0;
+
+out_free:
+	pthread_mutex_unlock(&p->lock);
+	free(fds);
+	if (nr != -ESRCH)
+		pr_err("Cannot attach probes to %s%s: %s\n", p->images[index].probe->path,
+		       nr == -EACCES || nr == -EPERM ? " (CAP_PERFMON and CAP_BPF are needed)" : "",
+		       strerror(-nr));
+	return nr;
+}
+
+static void attachment__close(struct attachment *a)
+{
+	int i;
+
+	for (i = 0; i < a->nr_fds; i++)
+		close(a->fds[i]);
+	free(a->fds);
+}
+
+void probes__forget(struct probes *p, pid_t pid)
+{
+	struct attachment gone;
+	size_t i;
+
+	for (;;) {
+		pthread_mutex_lock(&p->lock);
+		for (i = 0; i < p->nr_attachments && p->attachments[i].pid != pid; i++)
+			;
+		if (i == p->nr_attachments) {
+			pthread_mutex_unlock(&p->lock);
+			break;
+		}
+		gone = p->attachments[i];
+		p->attachments[i] = p->attachments[--p->nr_attachments];
+		pthread_mutex_unlock(&p->lock);
+		/* Closing waits for grace periods: not under the lock. */
+		attachment__close(&gone);
+	}
+}
+
+void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
+{
+	int fd = bpf_map__fd(p->skel->maps.live);
+	struct churn_live_key key, next;
+	struct churn_live rec;
+	bool more;
+
+	more = !bpf_map_get_next_key(fd, NULL, &next);
+	while (more) {
+		key = next;
+		more = !bpf_map_get_next_key(fd, &key, &next);
+		if (key.tgid == (__u64)pid && !bpf_map_lookup_elem(fd, &key, &rec) &&
+		    rec.time_ns < before_ns)
+			bpf_map_delete_elem(fd, &key);
+	}
+}
+
+void probes__detach(struct probes *p)
+{
+	size_t i;
+
+	pthread_mutex_lock(&p->lock);
+	for (i = 0; i < p->nr_attachments; i++)
+		attachment__close(&p->attachments[i]);
+	free(p->attachments);
+	p->attachments = NULL;
+	p->nr_attachments = 0;
+	for (i = 0; i < p->nr_images; i++) {
+		trace_events__free(p->images[i].events);
+		p->images[i].events = NULL;
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+int probes__set_period(struct probes *p, __u64 period)
+{
+	struct { __u64 weight, threshold; } value = { period, (1ULL << 32) / period };
+	__u32 zero = 0;
+
+	return bpf_map__update_elem(p->skel->maps.period, &zero, sizeof(zero), &value,
+				    sizeof(value), BPF_ANY);
+}
+
+int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *ret_nr)
+{
+	__u64 *per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
+	struct probe_site_stats *stats = calloc(p->nr_sites ?: 1, sizeof(*stats));
+	size_t img, i;
+	__u32 n = 0;
+	int cpu;
+
+	if (!per_cpu || !stats) {
+		free(per_cpu);
+		free(stats);
+		return -ENOMEM;
+	}
+	for (img = 0; img < p->nr_images; img++) {
+		for (i = 0; i < p->images[img].probe->nr_sites; i++, n++) {
+			stats[n].image = p->images[img].probe;
+			stats[n].site = i;
+			if (bpf_map__lookup_elem(p->skel->maps.site_hits, &n, sizeof(n), per_cpu,
+						 p->nr_cpus * sizeof(*per_cpu), 0))
+				continue;
+			for (cpu = 0; cpu < p->nr_cpus; cpu++)
+				stats[n].nr_hits += per_cpu[cpu];
+		}
+	}
+	free(per_cpu);
+	*ret = stats;
+	*ret_nr = n;
+	return 0;
+}
+
+static void add_totals(struct churn_totals *sum, const struct churn_totals *one)
+{
+	const __u64 *from = (const __u64 *)one;
+	__u64 *to = (__u64 *)sum;
+	size_t i;
+
+	for (i = 0; i < offsetof(struct churn_totals, malloc_ip) / sizeof(__u64); i++)
+		to[i] += from[i];
+	if (one->malloc_ip)
+		sum->malloc_ip = one->malloc_ip;
+}
+
+int probes__next_totals(struct probes *p, pid_t *pid, struct churn_totals *totals)
+{
+	__u32 key = *pid, next;
+	struct churn_totals *per_cpu;
+	int cpu, err;
+
+	err = bpf_map__get_next_key(p->skel->maps.totals, *pid ? &key : NULL, &next, sizeof(next));
+	if (err)
+		return -ENOENT;
+	per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
+	if (!per_cpu)
+		return -ENOMEM;
+	memset(totals, 0, sizeof(*totals));
+	err = bpf_map__lookup_elem(p->skel->maps.totals, &next, sizeof(next), per_cpu,
+				   p->nr_cpus * sizeof(*per_cpu), 0);
+	for (cpu = 0; !err && cpu < p->nr_cpus; cpu++)
+		add_totals(totals, &per_cpu[cpu]);
+	free(per_cpu);
+	*pid = next;
+	return 0;
+}
+
+void probes__drop_totals(struct probes *p, pid_t pid)
+{
+	__u32 key = pid;
+
+	bpf_map__delete_elem(p->skel->maps.totals, &key, sizeof(key), 0);
+}
+
+__u64 probes__nr_uncounted(const struct probes *p)
+{
+	return p->skel->bss->nr_uncounted;
+}

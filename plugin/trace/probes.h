@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * probes.h - the running probes: the BPF programs, where they are attached, what they counted.
+ *
+ * Images (allocator objects) are added once, then attached for each process. Everything here dies
+ * with our process: links and perf events are file descriptors, nothing is pinned.
+ */
+#ifndef PERF_CHURN_TRACE_PROBES_H
+#define PERF_CHURN_TRACE_PROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include <linux/types.h>
+
+#include "bpf/churn.h"
+#include "bpf/control.h"
+
+struct probes;
+struct probe_image;
+
+/**
+ * enum probe_method - How uprobes are attached.
+ * @PROBE_AUTO: The cheapest that works.
+ * @PROBE_SESSION: uprobe sessions (kernel 6.13): only sampled calls pay for the return.
+ * @PROBE_MULTI: uprobe_multi links (6.6) for entries and for returns.
+ * @PROBE_EVENT: Trace events opened as inherited perf events: any kernel, and no gap when a
+ *	process forks, but every call pays for the return.
+ */
+enum probe_method {
+	PROBE_AUTO,
+	PROBE_SESSION,
+	PROBE_MULTI,
+	PROBE_EVENT,
+};
+
+/**
+ * struct probes_opts - Fixed when the programs are loaded.
+ * @method: PROBE_AUTO is resolved by trying.
+ * @period: 1: exact; N: one in N to begin with, see probes__set_period().
+ * @max_live: Sampled blocks followed at a time.
+ * @cpus: CPUs to record on, @nr_cpus of them, NULL: all.
+ * @uid: Only threads of this user, (uid_t)-1: all.
+ */
+struct probes_opts {
+	enum probe_method method;
+	__u64 period;
+	__u32 max_live;
+	const int *cpus;
+	int nr_cpus;
+	uid_t uid;
+};
+
+/**
+ * probes__new() - Load the BPF programs.
+ *
+ * Context: Needs CAP_BPF and CAP_PERFMON.
+ * Return: 0 or a negative errno; the error is printed.
+ */
+int probes__new(const struct probes_opts *opts, struct probes **ret);
+
+/** probes__free() - Detach everything and unload. */
+void probes__free(struct probes *p);
+
+/** probes__method() - What PROBE_AUTO became, and its name for people. */
+enum probe_method probes__method(const struct probes *p);
+const char *probes__method_name(const struct probes *p);
+
+/** probes__inherited() - Do children get the probes at fork, without our doing? */
+bool probes__inherited(const struct probes *p);
+
+/**
+ * probes__set_output() - Where samples of one CPU go.
+ * @cpu: CPU number.
+ * @alloc_fd, @free_fd: bpf-output events, system-wide on that CPU.
+ */
+int probes__set_output(struct probes *p, int cpu, int alloc_fd, int free_fd);
+
+/**
+ * probes__add_image() - Make an allocator object known.
+ * @image: Must outlive the probes.
+ * @open_path: A path that opens now; the file is kept open, so that probes can be planted in it
+ *	when the process that showed it, or the path, is gone.
+ * @index: Set to its number, for probes__attach().
+ */
+int probes__add_image(struct probes *p, const struct probe_image *image, const char *open_path,
+		      size_t *index);
+
+/**
+ * probes__attach() - Plant the probes of an image in one process.
+ * @index: From probes__add_image().
+ * @pid: Process id; -1: every process (with -a only).
+ *
+ * Return: 0; -ESRCH when the process is gone (not printed); another negative errno, printed.
+ */
+int probes__attach(struct probes *p, size_t index, pid_t pid);
+
+/** probes__forget() - A process has ended: close its links, drop its blocks. */
+void probes__forget(struct probes *p, pid_t pid);
+
+/**
+ * probes__drop_blocks() - Drop followed blocks of a process allocated before @before_ns
+ * (after exec: its heap is gone).
+ */
+void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns);
+
+/** probes__detach() - Remove all probes: no new events past this call. */
+void probes__detach(struct probes *p);
+
+/** probes__set_period() - Change the mean period of a sampled recording. */
+int probes__set_period(struct probes *p, __u64 period);
+
+/** struct probe_site_stats - One probed instruction, for churn:probe. */
+struct probe_site_stats {
+	const struct probe_image *image;
+	size_t site;
+	__u64 nr_hits;
+};
+
+/** probes__site_stats() - Hits of each site so far; malloc'ed array, the caller frees. */
+int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *ret_nr);
+
+/**
+ * probes__next_totals() - Walk the processes that have counters.
+ * @pid: In: the previous one, 0 to begin; out: this one.
+ * @totals: Sums over all CPUs.
+ *
+ * Return: 0, or -ENOENT after the last.
+ */
+int probes__next_totals(struct probes *p, pid_t *pid, struct churn_totals *totals);
+
+/** probes__drop_totals() - A process has ended and its last totals were read: make room. */
+void probes__drop_totals(struct probes *p, pid_t pid);
+
+/** probes__nr_uncounted() - Hits of processes for which the totals map had no room. */
+__u64 probes__nr_uncounted(const struct probes *p);
+
+#endif /* PERF_CHURN_TRACE_PROBES_H */
