@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <perf/cpumap.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <subcmd/parse-options.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record_opts.h"
+
+#include "target/process.h"
+#include "util/msg.h"
+#include "util/parse.h"
+
+#define DEFAULT_FREQ_HZ		999
+#define DEFAULT_STACK_BYTES	8192
+#define MAX_STACK_BYTES		65528
+#define MAX_PERIOD		(1ULL << 24)
+#define DEFAULT_PAGES		128	/* 512 KB, as perf record */
+#define DWARF_PAGES		1024
+#define SAMPLED_CHURN_PAGES	256
+#define EXACT_CHURN_PAGES	4096
+#define SAMPLED_MAX_BLOCKS	(1U << 17)
+#define EXACT_MAX_BLOCKS	(1U << 20)
+
+static const char *const record_usage[] = {
+	"perf churn record [<options>] [<command>]",
+	"perf churn record [<options>] -- <command> [<options>]",
+	NULL
+};
+
+/* Options as they were typed, before anything is judged. */
+struct typed {
+	const char *events, *pids, *uid, *mmap_pages, *freq, *period, *delay, *method;
+	const char *max_blocks, *output, *cpu_list;
+	bool call_graph, system_wide, quiet, strict;
+	int verbose;
+	struct record_opts *opts;
+};
+
+static int parse_stack_bytes(const char *text, __u32 *ret)
+{
+	__u64 bytes;
+
+	if (parse_size(text, 8, MAX_STACK_BYTES, &bytes) || bytes % 8) {
+		pr_err("--call-graph dwarf,%s: the size of a stack copy is a multiple of 8, at most %d\n",
+		       text, MAX_STACK_BYTES);
+		return -1;
+	}
+	*ret = bytes;
+	return 0;
+}
+
+static int parse_call_graph(const struct option *opt, const char *arg, int unset)
+{
+	struct record_opts *opts = opt->value;
+
+	if (unset) {
+		opts->callgraph = CALLGRAPH_NONE;
+		return 0;
+	}
+	if (!strcmp(arg, "fp")) {
+		opts->callgraph = CALLGRAPH_FP;
+		return 0;
+	}
+	if (!strcmp(arg, "dwarf") || !strncmp(arg, "dwarf,", 6)) {
+		opts->callgraph = CALLGRAPH_DWARF;
+		return arg[5] ? parse_stack_bytes(arg + 6, &opts->stack_bytes) : 0;
+	}
+	pr_err("--call-graph %s: not known, use fp or dwarf[,size]\n", arg);
+	return -1;
+}
+
+static bool number_option(const char *name, const char *text, __u64 min, __u64 max, __u64 *ret)
+{
+	if (!text || !parse_u64(text, min, max, ret))
+		return true;
+	pr_err("%s %s: must be a whole number from %llu to %llu\n", name, text, min, max);
+	return false;
+}
+
+/* Pages, or with a suffix bytes; rounded up to a power of two of pages, as perf does. */
+static bool pages_option(const char *text, size_t *ret)
+{
+	__u64 value, pages = 1, page_bytes = sysconf(_SC_PAGESIZE);
+	bool is_size = text[0] && strchr("BKMGbkmg", text[strlen(text) - 1]);
+
+	if (is_size ? parse_size(text, 1, 1ULL << 32, &value) :
+		      parse_u64(text, 1, 1ULL << 20, &value)) {
+		pr_err("-m %s: must be a number of pages (at most 1048576) or a size like 512K or 16M\n",
+		       text);
+		return false;
+	}
+	if (is_size)
+		value = (value + page_bytes - 1) / page_bytes;
+	while (pages < value)
+		pages <<= 1;
+	*ret = pages;
+	return true;
+}
+
+static bool method_option(const char *text, enum probe_method *ret)
+{
+	if (!text || !strcmp(text, "auto") || !strcmp(text, "uprobe"))
+		*ret = PROBE_AUTO;
+	else if (!strcmp(text, "uprobe-session"))
+		*ret = PROBE_SESSION;
+	else if (!strcmp(text, "uprobe-multi"))
+		*ret = PROBE_MULTI;
+	else if (!strcmp(text, "uprobe-event"))
+		*ret = PROBE_EVENT;
+	else {
+		pr_err("--method %s: not known, use auto, uprobe, uprobe-session, uprobe-multi or uprobe-event\n",
+		       text);
+		return false;
+	}
+	return true;
+}
+
+static bool cpu_option(const char *list, struct record_opts *opts)
+{
+	struct perf_cpu_map *map;
+	int i;
+
+	if (!list)
+		return true;
+	if (!list[0] || strspn(list, "0123456789,-") != strlen(list)) {
+		pr_err("-C %s: not a list of CPUs like 0-3,6\n", list);
+		return false;
+	}
+	map = perf_cpu_map__new(list);
+	opts->nr_cpus = map ? perf_cpu_map__nr(map) : 0;
+	opts->cpus = calloc(opts->nr_cpus ?: 1, sizeof(int));
+	for (i = 0; opts->cpus && i < opts->nr_cpus; i++) {
+		opts->cpus[i] = perf_cpu_map__cpu(map, i).cpu;
+		if (opts->cpus[i] < 0 || opts->cpus[i] >= sysconf(_SC_NPROCESSORS_CONF)) {
+			pr_err("-C %s: no such CPU\n", list);
+			perf_cpu_map__put(map);
+			return false;
+		}
+	}
+	perf_cpu_map__put(map);
+	opts->cpu_list = list;
+	return opts->cpus != NULL;
+}
+
+static bool uid_option(const char *text, uid_t *ret)
+{
+	struct passwd *user;
+	__u64 uid;
+
+	if (!text)
+		return true;
+	user = getpwnam(text);
+	if (user) {
+		*ret = user->pw_uid;
+		return true;
+	}
+	if (parse_u64(text, 0, (uid_t)-2, &uid)) {
+		pr_err("-u %s: no such user\n", text);
+		return false;
+	}
+	*ret = uid;
+	return true;
+}
+
+static void set_defaults(struct record_opts *opts)
+{
+	bool exact = opts->period == 1;
+
+	if (!opts->pages)
+		opts->pages = opts->callgraph == CALLGRAPH_DWARF ? DWARF_PAGES : DEFAULT_PAGES;
+	if (!opts->churn_pages)
+		opts->churn_pages = exact || opts->callgraph == CALLGRAPH_DWARF ?
+				    EXACT_CHURN_PAGES : SAMPLED_CHURN_PAGES;
+	if (!opts->max_blocks)
+		opts->max_blocks = exact ? EXACT_MAX_BLOCKS : SAMPLED_MAX_BLOCKS;
+}
+
+static bool judge_numbers(const struct typed *t, struct record_opts *opts)
+{
+	__u64 delay = 0, blocks = 0;
+
+	if (!number_option("-F", t->freq, 1, 1000000, &opts->freq_hz) ||
+	    !number_option("-c", t->period, 1, MAX_PERIOD, &opts->period) ||
+	    !number_option("-D", t->delay, 0, 1U << 30, &delay) ||
+	    !number_option("--max-blocks", t->max_blocks, 1, 1U << 26, &blocks))
+		return false;
+	opts->delay_ms = delay;
+	opts->max_blocks = blocks;
+	if (t->mmap_pages) {
+		if (!pages_option(t->mmap_pages, &opts->pages))
+			return false;
+		opts->churn_pages = opts->pages;
+	}
+	return true;
+}
+
+static bool judge_target(const struct typed *t, struct record_opts *opts)
+{
+	int nr_targets = (t->pids != NULL) + (t->uid != NULL) + t->system_wide;
+
+	if (nr_targets > 1) {
+		pr_err("-p, -u and -a exclude each other\n");
+		return false;
+	}
+	if (!nr_targets && !opts->command) {
+		pr_err("Nothing to record: give a command, -p <pid> or -a\n");
+		return false;
+	}
+	if (t->pids && parse_pids(t->pids, &opts->pids, &opts->nr_pids)) {
+		pr_err("-p %s: not a list of process ids\n", t->pids);
+		return false;
+	}
+	opts->system_wide = t->system_wide;
+	return true;
+}
+
+static bool judge(const struct typed *t, struct record_opts *opts)
+{
+	if (!judge_numbers(t, opts) || !judge_target(t, opts) ||
+	    !method_option(t->method, &opts->method) || !cpu_option(t->cpu_list, opts) ||
+	    !uid_option(t->uid, &opts->uid) ||
+	    cpu_events__parse(t->events, opts->events, &opts->nr_events))
+		return false;
+	opts->output = t->output;
+	opts->quiet = t->quiet;
+	opts->verbose = t->verbose;
+	opts->strict = t->strict;
+	set_defaults(opts);
+	return true;
+}
+
+static int check_pids(struct record_opts *opts)
+{
+	pid_t tgid;
+	int i, err;
+
+	for (i = 0; i < opts->nr_pids; i++) {
+		err = process__check(opts->pids[i], &tgid);
+		if (err == -EINVAL)
+			pr_err("%d is a thread of process %d: use -p %d\n", opts->pids[i], tgid,
+			       tgid);
+		else if (err == -ESRCH)
+			pr_err("No such process: %d\n", opts->pids[i]);
+		else if (err)
+			pr_err("Cannot trace process %d: %s (CAP_SYS_PTRACE is needed for another user's)\n",
+			       opts->pids[i], strerror(-err));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* -u: the processes that the user has now, and theirs to come. */
+static int list_user_processes(struct record_opts *opts)
+{
+	char path[32];
+	struct stat st;
+	pid_t *all;
+	size_t nr, i;
+	int err;
+
+	err = process__all(getpid(), &all, &nr);
+	if (err)
+		return err;
+	for (i = 0; i < nr; i++) {
+		snprintf(path, sizeof(path), "/proc/%d", all[i]);
+		if (!stat(path, &st) && st.st_uid == opts->uid)
+			all[opts->nr_pids++] = all[i];
+	}
+	opts->pids = all;
+	if (opts->nr_pids)
+		return 0;
+	pr_err("User %u has no process to record\n", opts->uid);
+	return -ESRCH;
+}
+
+/* For the file's header: parse_options() shuffles argv. */
+static int keep_command_line(struct record_opts *opts, int argc, const char **argv)
+{
+	opts->argv = calloc(argc + 3, sizeof(*opts->argv));
+	if (!opts->argv)
+		return -ENOMEM;
+	opts->argv[0] = "perf";
+	opts->argv[1] = "churn";
+	memcpy(opts->argv + 2, argv, argc * sizeof(*argv));
+	opts->argc = argc + 2;
+	return 0;
+}
+
+int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
+{
+	struct typed t = { .events = "cycles", .output = "perf.data" };
+	const struct option options[] = {
+		OPT_STRING('e', "event", &t.events, "event",
+			   "CPU events, comma separated: cycles, cpu-clock, instructions, ... with :u :k (default cycles)"),
+		OPT_STRING('F', "freq", &t.freq, "Hz", "Samples of each CPU event a second (default 999)"),
+		OPT_STRING('c', "count", &t.period, "n",
+			   "Sample one allocation in n, at random; 1: all (default: about 1000 a second and CPU)"),
+		OPT_BOOLEAN('g', NULL, &t.call_graph, "Record callchains, by frame pointers (the default)"),
+		OPT_CALLBACK(0, "call-graph", opts, "fp|dwarf[,size]",
+			     "Kind of callchains; size of the stack copy in bytes (default 8192)",
+			     parse_call_graph),
+		OPT_STRING('p', "pid", &t.pids, "pid", "Record these running processes, comma separated"),
+		OPT_BOOLEAN('a', "all-cpus", &t.system_wide, "Record all processes"),
+		OPT_STRING('u', "uid", &t.uid, "user", "Record the processes of this user"),
+		OPT_STRING('C', "cpu", &t.cpu_list, "cpu", "Record on these CPUs only, like 0-3,6"),
+		OPT_STRING('o', "output", &t.output, "file", "Output file (default perf.data)"),
+		OPT_STRING('m', "mmap-pages", &t.mmap_pages, "pages",
+			   "Ring buffer per CPU, in pages or like 16M (default 512K for CPU events, 1M for churn events, 16M with -c 1)"),
+		OPT_STRING('D', "delay", &t.delay, "ms", "Wait so many ms after the start before recording"),
+		OPT_STRING(0, "method", &t.method, "auto|uprobe|...",
+			   "How to hook: auto, uprobe, uprobe-session, uprobe-multi, uprobe-event (default auto)"),
+		OPT_STRING(0, "max-blocks", &t.max_blocks, "n",
+			   "Sampled blocks followed to their free at a time (default 131072, 1048576 with -c 1)"),
+		OPT_BOOLEAN(0, "strict", &t.strict, "Fail when anything was lost"),
+		OPT_BOOLEAN('q', "quiet", &t.quiet, "Print errors only"),
+		OPT_INCR('v', "verbose", &t.verbose, "Print more (probe sites, BPF messages)"),
+		OPT_END()
+	};
+	int err;
+
+	memset(opts, 0, sizeof(*opts));
+	opts->freq_hz = DEFAULT_FREQ_HZ;
+	opts->callgraph = CALLGRAPH_FP;
+	opts->stack_bytes = DEFAULT_STACK_BYTES;
+	opts->uid = (uid_t)-1;
+	if (keep_command_line(opts, argc, argv))
+		return -ENOMEM;
+	argc = parse_options(argc, argv, options, record_usage, PARSE_OPT_STOP_AT_NON_OPTION);
+	if (argc)
+		opts->command = (char **)argv;
+	msg__set_verbose(t.quiet ? -1 : t.verbose);
+	if (!judge(&t, opts))
+		exit(129);
+	if (t.uid)
+		err = list_user_processes(opts);
+	else
+		err = check_pids(opts);
+	if (err)
+		record_opts__exit(opts);
+	return err;
+}
+
+void record_opts__exit(struct record_opts *opts)
+{
+	free(opts->argv);
+	free(opts->pids);
+	free(opts->cpus);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef PERF_CHURN_CMD_RECORD_OPTS_H
+#define PERF_CHURN_CMD_RECORD_OPTS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <linux/types.h>
+
+#include "trace/probes.h"
+#include "trace/rings.h"
+
+/**
+ * struct record_opts - What the user asked `perf churn record` for.
+ * @period: 0: adapt to about 1000 samples a second and CPU.
+ * @pids, @nr_pids: Processes of -p or -u.
+ * @command: Rest of the command line, NULL-terminated; NULL when there is none.
+ * @cpus, @nr_cpus: The CPUs of -C, NULL: all.
+ */
+struct record_opts {
+	struct cpu_event events[CPU_EVENT_MAX];
+	size_t nr_events;
+	__u64 freq_hz;
+	__u64 period;
+	enum callgraph callgraph;
+	__u32 stack_bytes;
+	const char *output;
+	size_t pages, churn_pages;
+	unsigned int delay_ms;
+	bool quiet;
+	int verbose;
+	bool strict;
+	bool system_wide;
+	uid_t uid;
+	int *pids;
+	int nr_pids;
+	const char *cpu_list;
+	int *cpus;
+	int nr_cpus;
+	enum probe_method method;
+	__u32 max_blocks;
+	char **command;
+	int argc;		/* the whole command line, for the file */
+	const char **argv;
+};
+
+/**
+ * record_opts__parse() - Parse and judge the command line; on a usage error it says why and
+ * exits with status 129.
+ *
+ * Return: 0, or a negative errno (printed): a process of -p does not exist, say.
+ */
+int record_opts__parse(struct record_opts *opts, int argc, const char **argv);
+void record_opts__exit(struct record_opts *opts);
+
+#endif /* PERF_CHURN_CMD_RECORD_OPTS_H */

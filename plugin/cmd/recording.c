@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "recording.h"
+
+#include "perfdata/writer.h"
+#include "probe/probe.h"
+#include "record_opts.h"
+#include "trace/finish.h"
+#include "trace/follow.h"
+#include "trace/governor.h"
+#include "trace/probes.h"
+#include "trace/synthetic.h"
+#include "trace/windows.h"
+#include "util/msg.h"
+
+#define SLICE_NS		100000000ULL	/* of the governor */
+#define WINDOW_NS		1000000000ULL	/* totals and checkpoints */
+#define SAMPLES_PER_S_AND_CPU	1000
+
+struct recording {
+	const struct record_opts *opts;
+	struct rings *rings;
+	struct probes *probes;
+	struct follow *follow;
+	struct pdwriter *out;
+	struct windows *windows;
+	struct perf_event_attr churn_attr;	/* as the events were opened */
+	struct recording_counts counts;
+	__u64 period;
+	__u64 slice_start_ns, window_start_ns;
+	__u64 slice_hits;
+	__u64 first_ns, last_ns;
+	int nr_cpus;
+	char finished[FINISH_MAX_BYTES] __attribute__((aligned(8)));
+};
+
+static __u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* In the file a churn event is a tracepoint of ours. */
+static void file_attr(struct perf_event_attr *attr, const struct ring_event *event)
+{
+	*attr = *event->attr;
+	if (!event->tracepoint)
+		return;
+	attr->type = PERF_TYPE_TRACEPOINT;
+	attr->config = event->tracepoint;
+	attr->watermark = 0;
+	attr->wakeup_watermark = 0;
+}
+
+static void own_event(struct pdwriter_event *event, struct perf_event_attr *attr, __u64 *id,
+		      const char *name, __u32 event_id, __u64 sample_id)
+{
+	synthetic_attr(attr, event_id);
+	*id = sample_id;
+	*event = (struct pdwriter_event){ .attr = attr, .name = name, .ids = id, .nr_ids = 1 };
+}
+
+static int describe_events(struct recording *r)
+{
+	struct ring_event events[CPU_EVENT_MAX + 3];
+	struct pdwriter_event out[CPU_EVENT_MAX + 5];
+	struct perf_event_attr attrs[CPU_EVENT_MAX + 5];
+	struct pdwriter_info info = {
+		.argc = r->opts->argc, .argv = r->opts->argv, .clockid = CLOCK_MONOTONIC,
+	};
+	__u64 ids[2];
+	size_t nr, i;
+
+	nr = rings__events(r->rings, events, sizeof(events) / sizeof(events[0]));
+	for (i = 0; i < nr; i++) {
+		file_attr(&attrs[i], &events[i]);
+		out[i] = (struct pdwriter_event){ .attr = &attrs[i], .name = events[i].name,
+						  .ids = events[i].ids, .nr_ids = events[i].nr_ids };
+		if (events[i].tracepoint == CHURN_ALLOC_ID)
+			r->churn_attr = *events[i].attr;
+	}
+	own_event(&out[nr], &attrs[nr], &ids[0], "churn:window", CHURN_WINDOW_ID,
+		  SYNTHETIC_WINDOW_SAMPLE_ID);
+	nr++;
+	own_event(&out[nr], &attrs[nr], &ids[1], "churn:probe", CHURN_PROBE_ID,
+		  SYNTHETIC_PROBE_SAMPLE_ID);
+	nr++;
+	return pdwriter__start(r->out, out, nr, &info);
+}
+
+int recording__new(const struct record_opts *opts, struct rings *rings, struct probes *probes,
+		   struct follow *follow, struct recording **ret)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+	const int *cpus;
+	int err;
+
+	if (!r)
+		return -ENOMEM;
+	r->opts = opts;
+	r->rings = rings;
+	r->probes = probes;
+	r->follow = follow;
+	r->period = opts->period ?: GOVERNOR_FIRST_PERIOD;
+	r->nr_cpus = rings__cpus(rings, &cpus);
+	r->slice_start_ns = r->window_start_ns = now_ns();
+	err = windows__new(r->window_start_ns, &r->windows);
+	err = err ?: pdwriter__new(opts->output, &r->out) ?: describe_events(r);
+	if (err) {
+		recording__free(r);
+		return err;
+	}
+	*ret = r;
+	return 0;
+}
+
+void recording__free(struct recording *r)
+{
+	if (!r)
+		return;
+	pdwriter__free(r->out);
+	windows__free(r->windows);
+	free(r);
+}
+
+struct pdwriter *recording__writer(struct recording *r)
+{
+	return r->out;
+}
+
+const struct recording_counts *recording__counts(const struct recording *r)
+{
+	return &r->counts;
+}
+
+/* IDENTIFIER, IP, TID, TIME: the time stands at the same place in all our samples. */
+static void note_time(struct recording *r, const struct perf_event_header *sample)
+{
+	__u64 time_ns;
+
+	if (sample->size < 40)
+		return;
+	memcpy(&time_ns, (const char *)sample + 32, sizeof(time_ns));
+	if (!r->first_ns || time_ns < r->first_ns)
+		r->first_ns = time_ns;
+	if (time_ns > r->last_ns)
+		r->last_ns = time_ns;
+}
+
+static int write_churn_sample(struct recording *r, const struct perf_event_header *record)
+{
+	struct finish_result done;
+	int bytes;
+
+	bytes = finish_sample(r->churn_attr.sample_type, r->churn_attr.sample_regs_user, record,
+			      r->finished, &done);
+	if (bytes < 0) {
+		r->counts.nr_malformed++;
+		return 0;
+	}
+	if (done.event_id == CHURN_ALLOC_ID)
+		r->counts.nr_alloc_samples++;
+	else
+		r->counts.nr_free_samples++;
+	r->counts.nr_repaired += done.repaired;
+	return pdwriter__write(r->out, r->finished, bytes);
+}
+
+/* PERF_RECORD_LOST: u64 id, u64 lost. */
+static __u64 nr_lost(const struct perf_event_header *record)
+{
+	__u64 lost = 0;
+
+	if (record->size >= sizeof(*record) + 16)
+		memcpy(&lost, (const char *)record + sizeof(*record) + 8, sizeof(lost));
+	return lost;
+}
+
+static int write_record(void *ctx, enum ring_set from, struct perf_event_header *record)
+{
+	struct recording *r = ctx;
+
+	if (from == RINGS_TRACK)
+		follow__record(r->follow, record);
+	if (record->type == PERF_RECORD_LOST && from != RINGS_CHURN)
+		r->counts.nr_lost_cpu += nr_lost(record);
+	if (record->type == PERF_RECORD_SAMPLE) {
+		note_time(r, record);
+		if (from == RINGS_CHURN)
+			return write_churn_sample(r, record);
+		r->counts.nr_cpu_samples++;
+	}
+	return pdwriter__write(r->out, record, record->size);
+}
+
+int recording__drain(struct recording *r)
+{
+	return rings__drain(r->rings, write_record, r) ?: pdwriter__round(r->out);
+}
+
+static int write_own_sample(struct recording *r, __u64 sample_id, pid_t pid, __u64 ip,
+			    __u64 time_ns, const void *raw, size_t raw_bytes)
+{
+	struct synthetic_sample s = {
+		.sample_id = sample_id, .ip = ip, .time_ns = time_ns, .pid = pid,
+		.raw = raw, .raw_bytes = raw_bytes,
+	};
+	char buf[SYNTHETIC_MAX_BYTES] __attribute__((aligned(8)));
+
+	return pdwriter__write(r->out, buf, synthetic_encode(&s, buf));
+}
+
+static void count_window(struct recording *r, const struct churn_window *w)
+{
+	r->counts.nr_allocations += w->nr_allocs;
+	r->counts.nr_hits += w->nr_hits;
+	r->counts.nr_lost_output += w->nr_lost_output;
+	r->counts.nr_lost_map += w->nr_lost_map;
+	r->counts.nr_lost_inflight += w->nr_lost_inflight;
+}
+
+static int close_window(struct recording *r, pid_t pid, const struct churn_totals *totals,
+			__u64 end_ns)
+{
+	struct churn_window w;
+	int ret;
+
+	ret = windows__close(r->windows, pid, end_ns, r->period, totals, &w);
+	if (ret <= 0)
+		return ret;
+	count_window(r, &w);
+	return write_own_sample(r, SYNTHETIC_WINDOW_SAMPLE_ID, pid, totals->malloc_ip, end_ns, &w,
+				sizeof(w));
+}
+
+static int close_windows(struct recording *r, __u64 end_ns)
+{
+	struct churn_totals totals;
+	pid_t pid = 0;
+	int err = 0;
+
+	while (!err && !probes__next_totals(r->probes, &pid, &totals))
+		err = close_window(r, pid, &totals, end_ns);
+	if (end_ns > r->last_ns)
+		r->last_ns = end_ns;
+	return err;
+}
+
+/* Processes that ended have had their last window by now: their counters make room. */
+static void take_notes(struct recording *r, bool drop_ended)
+{
+	struct follow_note note;
+
+	while (follow__next_note(r->follow, &note)) {
+		if (note.gap_ns) {
+			r->counts.nr_gaps++;
+			r->counts.gap_ns += note.gap_ns;
+			windows__add_gap(r->windows, note.pid, note.gap_ns);
+		} else if (drop_ended) {
+			probes__drop_totals(r->probes, note.pid);
+			windows__forget(r->windows, note.pid);
+		}
+	}
+}
+
+static __u64 count_hits(struct recording *r)
+{
+	struct churn_totals totals;
+	__u64 hits = 0;
+	pid_t pid = 0;
+
+	while (!probes__next_totals(r->probes, &pid, &totals))
+		hits += totals.nr_hits;
+	return hits;
+}
+
+static int govern(struct recording *r, __u64 now)
+{
+	__u64 hits, period;
+
+	if (r->opts->period)
+		return 0;
+	hits = count_hits(r);
+	/* About half the hits are allocations, the other half frees. */
+	period = governor__period(hits > r->slice_hits ? (hits - r->slice_hits) / 2 : 0,
+				  now - r->slice_start_ns,
+				  (__u64)SAMPLES_PER_S_AND_CPU * r->nr_cpus, r->period);
+	r->slice_hits = hits;
+	if (period == r->period)
+		return 0;
+	r->period = period;
+	return probes__set_period(r->probes, period);
+}
+
+int recording__tick(struct recording *r)
+{
+	__u64 now = now_ns();
+	int err = 0;
+
+	if (now - r->slice_start_ns >= SLICE_NS) {
+		err = govern(r, now);
+		r->slice_start_ns = now;
+	}
+	if (err || now - r->window_start_ns < WINDOW_NS)
+		return err;
+	r->window_start_ns = now;
+	err = close_windows(r, now);
+	take_notes(r, true);
+	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
+	return err ?: pdwriter__checkpoint(r->out);
+}
+
+static void fill_probe(struct churn_probe *out, const struct probe_site_stats *stats)
+{
+	const struct probe_site *site = &stats->image->sites[stats->site];
+	const char *path = stats->image->path;
+	size_t bytes = strlen(path);
+
+	memset(out, 0, sizeof(*out));
+	out->common.type = CHURN_PROBE_ID;
+	out->offset = site->offset;
+	out->nr_hits = stats->nr_hits;
+	out->site_delta = site->delta;
+	out->fn = site->fn;
+	out->emulated = site->emulated;
+	strncpy(out->symbol, site->symbol, sizeof(out->symbol) - 1);
+	if (bytes >= sizeof(out->object))
+		path += bytes - sizeof(out->object) + 1;
+	strcpy(out->object, path);
+}
+
+static void warn_if_silent(const struct probe_site_stats *stats, size_t nr)
+{
+	const struct probe_image *img = stats[0].image;
+	__u64 hits = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		hits += stats[i].nr_hits;
+	if (!hits)
+		pr_warning("No hits on %s, %s, ... of %s: the program may use another allocator.\n",
+			   img->sites[0].symbol, img->sites[nr > 1].symbol, img->path);
+}
+
+static int write_probes(struct recording *r, __u64 time_ns)
+{
+	struct probe_site_stats *stats;
+	struct churn_probe probe;
+	size_t nr, i, first = 0;
+	int err;
+
+	err = probes__site_stats(r->probes, &stats, &nr);
+	if (err)
+		return err;
+	for (i = 0; i < nr && !err; i++) {
+		fill_probe(&probe, &stats[i]);
+		err = write_own_sample(r, SYNTHETIC_PROBE_SAMPLE_ID, 0, 0, time_ns, &probe,
+				       sizeof(probe));
+		if (i + 1 == nr || stats[i + 1].image != stats[first].image) {
+			warn_if_silent(&stats[first], i + 1 - first);
+			first = i + 1;
+		}
+	}
+	free(stats);
+	return err;
+}
+
+int recording__finish(struct recording *r)
+{
+	__u64 now = now_ns();
+	int err;
+
+	take_notes(r, false);
+	err = close_windows(r, now) ?: write_probes(r, now) ?: pdwriter__round(r->out);
+	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
+	return err ?: pdwriter__finish(r->out);
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Layout, and how the file stays whole at every moment:
+ *
+ *   header | attrs, ids | feature payloads | data ...... | feature table
+ *
+ * perf looks for the feature table right behind the data, but its entries may point anywhere, so
+ * the payloads stand in front and never move. A checkpoint moves the data's end: new data goes
+ * behind the old table, a new table behind that, and as many bytes as the table is long are held
+ * back; they overwrite the old table last, just before the header gets the new data size by a
+ * store into its mapped page. Killed at any time, the file is whole up to the last checkpoint.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <linux/perf_event.h>
+
+#include "writer.h"
+
+#include "write_blob.h"
+#include "write_features.h"
+#include "util/msg.h"
+
+#define ATTR_BYTES	PERF_ATTR_SIZE_VER7
+#define BUFFER_BYTES	(512 * 1024)
+#define MAX_FEATURES	32
+#define ROUND_TYPE	68		/* PERF_RECORD_FINISHED_ROUND */
+
+struct section {
+	__u64 offset, bytes;
+};
+
+struct file_header {
+	char magic[8];
+	__u64 header_bytes;
+	__u64 attr_bytes;
+	struct section attrs, data, event_types;
+	__u64 features[4];
+};
+
+struct pdwriter {
+	char *path;
+	int fd;
+	int err;			/* first write error; sticks */
+	struct file_header *header;	/* the file's first page, mapped */
+	struct section table[MAX_FEATURES];
+	size_t nr_features;
+	__u64 data_offset;
+	__u64 committed;		/* data bytes the header speaks of */
+	__u64 written;			/* data bytes in the file, but for the held-back ones */
+	char head[MAX_FEATURES * sizeof(struct section)];
+	size_t head_bytes;		/* held back: belong where the table is now */
+	char *buffer;
+	size_t buffered;
+	__u64 first_ns, last_ns;
+};
+
+static int write_error(struct pdwriter *w, int err)
+{
+	if (!w->err) {
+		pr_err("%s: cannot write: %s%s\n", w->path, strerror(-err),
+		       err == -ENOSPC ? "; what is there up to now can be read" : "");
+		w->err = err;
+	}
+	return w->err;
+}
+
+static int write_at(struct pdwriter *w, const void *data, size_t bytes, __u64 offset)
+{
+	const char *from = data;
+	ssize_t n;
+
+	while (bytes) {
+		n = pwrite(w->fd, from, bytes, offset);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return write_error(w, n ? -errno : -EIO);
+		from += n;
+		bytes -= n;
+		offset += n;
+	}
+	return 0;
+}
+
+/* An existing file is kept as PATH.old, as perf record does. */
+static int keep_old(const char *path)
+{
+	struct stat st;
+	char *old;
+	int err = 0;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
+		return 0;
+	if (asprintf(&old, "%s.old", path) < 0)
+		return -ENOMEM;
+	if (rename(path, old))
+		err = -errno;
+	free(old);
+	return err;
+}
+
+static int open_file(struct pdwriter *w)
+{
+	struct stat st;
+	int err;
+
+	if (!strcmp(w->path, "-")) {
+		pr_err("-o -: writing to a pipe is not supported, give a file\n");
+		return -EINVAL;
+	}
+	err = keep_old(w->path);
+	if (!err) {
+		w->fd = open(w->path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600);
+		err = w->fd < 0 ? -errno : 0;
+	}
+	if (!err && (fstat(w->fd, &st) || !S_ISREG(st.st_mode)))
+		err = -EINVAL;
+	if (err)
+		pr_err("%s: cannot create: %s\n", w->path,
+		       err == -EINVAL ? "not a regular file" : strerror(-err));
+	return err;
+}
+
+int pdwriter__new(const char *path, struct pdwriter **ret)
+{
+	struct pdwriter *w = calloc(1, sizeof(*w));
+	int err = -ENOMEM;
+
+	if (!w)
+		return -ENOMEM;
+	w->fd = -1;
+	w->path = strdup(path);
+	w->buffer = malloc(BUFFER_BYTES);
+	if (w->path && w->buffer)
+		err = open_file(w);
+	if (err) {
+		pdwriter__free(w);
+		return err;
+	}
+	*ret = w;
+	return 0;
+}
+
+void pdwriter__free(struct pdwriter *w)
+{
+	if (!w)
+		return;
+	if (w->header)
+		munmap(w->header, sizeof(*w->header));
+	if (w->fd >= 0)
+		close(w->fd);
+	free(w->path);
+	free(w->buffer);
+	free(w);
+}
+
+/* attrs, each with the section of its ids; the ids themselves go before, behind the header. */
+static void put_attrs(struct blob *out, const struct pdwriter_event *events, size_t nr,
+		      struct file_header *header)
+{
+	struct section *ids = calloc(nr ?: 1, sizeof(*ids));
+	struct perf_event_attr attr;
+	size_t i;
+
+	if (!ids) {
+		out->failed = true;
+		return;
+	}
+	for (i = 0; i < nr; i++) {
+		ids[i].offset = out->bytes;
+		ids[i].bytes = events[i].nr_ids * sizeof(__u64);
+		blob__put(out, events[i].ids, ids[i].bytes);
+	}
+	header->attrs.offset = out->bytes;
+	header->attrs.bytes = nr * (ATTR_BYTES + sizeof(struct section));
+	for (i = 0; i < nr; i++) {
+		attr = *events[i].attr;
+		attr.size = ATTR_BYTES;
+		blob__put(out, &attr, ATTR_BYTES);
+		blob__put(out, &ids[i], sizeof(ids[i]));
+	}
+	free(ids);
+}
+
+static int put_features(struct pdwriter *w, struct blob *out, const struct pdfeature_input *in,
+			struct file_header *header)
+{
+	static const char zeros[8];
+	size_t i;
+	int err = 0;
+
+	w->nr_features = pdfeatures__nr();
+	for (i = 0; i < w->nr_features && !err; i++) {
+		enum pdfeature bit = pdfeature__at(i);
+
+		w->table[i].offset = out->bytes;
+		err = pdfeature__build(i, in, out);
+		w->table[i].bytes = out->bytes - w->table[i].offset;
+		header->features[bit / 64] |= 1ULL << (bit % 64);
+		blob__put(out, zeros, -out->bytes & 7);
+	}
+	return err;
+}
+
+static int map_header(struct pdwriter *w)
+{
+	void *map = mmap(NULL, sizeof(*w->header), PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
+
+	if (map == MAP_FAILED)
+		return write_error(w, -errno);
+	w->header = map;
+	return 0;
+}
+
+static size_t table_bytes(const struct pdwriter *w)
+{
+	return w->nr_features * sizeof(struct section);
+}
+
+int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, size_t nr_events,
+		    const struct pdwriter_info *info)
+{
+	struct pdfeature_input in = {
+		.events = events, .nr_events = nr_events, .info = info, .attr_bytes = ATTR_BYTES,
+	};
+	struct file_header header = {
+		.magic = "PERFILE2", .header_bytes = sizeof(header),
+		.attr_bytes = ATTR_BYTES + sizeof(struct section),
+	};
+	struct blob front = {};
+	int err;
+
+	blob__put(&front, &header, sizeof(header));
+	put_attrs(&front, events, nr_events, &header);
+	err = put_features(w, &front, &in, &header);
+	if (!err && front.failed)
+		err = -ENOMEM;
+	if (!err) {
+		w->data_offset = header.data.offset = front.bytes;
+		memcpy(front.data, &header, sizeof(header));
+		err = write_at(w, front.data, front.bytes, 0);
+	}
+	blob__exit(&front);
+	err = err ?: write_at(w, w->table, table_bytes(w), w->data_offset);
+	return err ?: map_header(w);
+}
+
+/* The first bytes since the last checkpoint are held back: the table stands in their place. */
+static int flush(struct pdwriter *w)
+{
+	size_t hold = table_bytes(w) - w->head_bytes;
+	int err;
+
+	if (hold > w->buffered)
+		hold = w->buffered;
+	memcpy(w->head + w->head_bytes, w->buffer, hold);
+	w->head_bytes += hold;
+	w->written += hold;
+	err = write_at(w, w->buffer + hold, w->buffered - hold, w->data_offset + w->written);
+	if (!err)
+		w->written += w->buffered - hold;
+	w->buffered = 0;
+	return err;
+}
+
+int pdwriter__write(struct pdwriter *w, const void *records, size_t bytes)
+{
+	int err;
+
+	if (w->err)
+		return w->err;
+	if (bytes > BUFFER_BYTES - w->buffered) {
+		err = flush(w);
+		if (err)
+			return err;
+	}
+	if (bytes > BUFFER_BYTES)
+		return -EINVAL;
+	memcpy(w->buffer + w->buffered, records, bytes);
+	w->buffered += bytes;
+	return 0;
+}
+
+int pdwriter__round(struct pdwriter *w)
+{
+	const struct perf_event_header round = { .type = ROUND_TYPE, .size = sizeof(round) };
+
+	return pdwriter__write(w, &round, sizeof(round));
+}
+
+/* With less data than the table is long the new table would overlap the old one: wait. */
+int pdwriter__checkpoint(struct pdwriter *w)
+{
+	int err;
+
+	if (w->err)
+		return w->err;
+	if (w->written + w->buffered - w->committed < table_bytes(w))
+		return 0;
+	err = flush(w);
+	err = err ?: write_at(w, w->table, table_bytes(w), w->data_offset + w->written);
+	err = err ?: write_at(w, w->head, w->head_bytes, w->data_offset + w->committed);
+	if (err)
+		return err;
+	*(volatile __u64 *)&w->header->data.bytes = w->written;
+	w->committed = w->written;
+	w->head_bytes = 0;
+	return 0;
+}
+
+void pdwriter__set_times(struct pdwriter *w, __u64 first_ns, __u64 last_ns)
+{
+	w->first_ns = first_ns;
+	w->last_ns = last_ns;
+}
+
+static int write_times(struct pdwriter *w)
+{
+	const __u64 times[2] = { w->first_ns, w->last_ns };
+	size_t i;
+
+	for (i = 0; i < w->nr_features; i++) {
+		if (pdfeature__at(i) == PDFEATURE_SAMPLE_TIME)
+			return write_at(w, times, sizeof(times), w->table[i].offset);
+	}
+	return 0;
+}
+
+/* Few bytes may be left over: rounds without events fill up what a checkpoint needs. */
+int pdwriter__finish(struct pdwriter *w)
+{
+	int err = 0;
+
+	if (!w->err && w->written + w->buffered == w->committed)
+		return write_times(w);
+	while (!err && w->written + w->buffered - w->committed < table_bytes(w))
+		err = pdwriter__round(w);
+	return err ?: pdwriter__checkpoint(w) ?: write_times(w);
+}
+
+__u64 pdwriter__bytes(const struct pdwriter *w)
+{
+	return w->data_offset + w->written + w->buffered + table_bytes(w);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef PERF_CHURN_PERFDATA_WRITER_H
+#define PERF_CHURN_PERFDATA_WRITER_H
+
+#include <stddef.h>
+#include <linux/types.h>
+
+struct perf_event_attr;
+struct pdwriter;
+
+/**
+ * struct pdwriter_event - One evsel as the file shall show it.
+ * @attr: Copied; written with attr.size 128 (readers refuse a larger one than they know).
+ * @name: For EVENT_DESC, e.g. "cycles" or "churn:alloc".
+ * @ids: Sample ids of this evsel, @nr_ids of them; copied.
+ */
+struct pdwriter_event {
+	const struct perf_event_attr *attr;
+	const char *name;
+	const __u64 *ids;
+	size_t nr_ids;
+};
+
+/**
+ * struct pdwriter_info - What the feature sections say.
+ * @argv: Command line for CMDLINE, @argc words; not copied, must outlive the writer.
+ * @clockid: The clock of all samples (CLOCKID and CLOCK_DATA).
+ */
+struct pdwriter_info {
+	int argc;
+	const char **argv;
+	int clockid;
+};
+
+/**
+ * pdwriter__new() - Create the file; an existing one is kept as PATH.old.
+ * @path: Output file; its folder must exist.
+ * @ret: Set on success only.
+ *
+ * Return: 0 or a negative errno; the error is printed.
+ */
+int pdwriter__new(const char *path, struct pdwriter **ret);
+
+/**
+ * pdwriter__free() - Close. Without pdwriter__finish() the file stays as the last checkpoint left it.
+ */
+void pdwriter__free(struct pdwriter *w);
+
+/**
+ * pdwriter__start() - Write header, attrs, ids and a first set of features.
+ * @events: In evsel order. Tracepoint events with an id of enum churn_event_id get their
+ *	format text into TRACING_DATA; other tracepoints get theirs from tracefs.
+ *
+ * From here on the file is one that perf reads, at every checkpoint.
+ */
+int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, size_t nr_events,
+		    const struct pdwriter_info *info);
+
+/**
+ * pdwriter__write() - Append one or more whole records (multiples of 8 bytes), buffered.
+ *
+ * Return: 0 or the errno of write(2) (-ENOSPC: disk full; printed once; all later calls
+ * return it too, and what was written up to the last checkpoint stays readable).
+ */
+int pdwriter__write(struct pdwriter *w, const void *records, size_t bytes);
+
+/**
+ * pdwriter__round() - Append PERF_RECORD_FINISHED_ROUND: a full pass over all rings is done.
+ */
+int pdwriter__round(struct pdwriter *w);
+
+/**
+ * pdwriter__checkpoint() - Flush, and make the file complete up to here: the feature table
+ * is moved behind the data and the header's data size set, so that after kill -9 stock perf
+ * reads everything up to the last checkpoint without a warning.
+ */
+int pdwriter__checkpoint(struct pdwriter *w);
+
+/** pdwriter__set_times() - Time of the first and last sample, for SAMPLE_TIME. */
+void pdwriter__set_times(struct pdwriter *w, __u64 first_ns, __u64 last_ns);
+
+/**
+ * pdwriter__finish() - Last checkpoint with the final features (SAMPLE_TIME). No write after it.
+ */
+int pdwriter__finish(struct pdwriter *w);
+
+/** pdwriter__bytes() - Size of the file so far. */
+__u64 pdwriter__bytes(const struct pdwriter *w);
+
+#endif /* PERF_CHURN_PERFDATA_WRITER_H */
