@@ -8,7 +8,8 @@
  *   malloc, calloc ...  entry: draw; unsampled calls end here. Return: count, emit churn:alloc.
  *   free                entry: look the block up, emit churn:free if it was a sampled one.
  *   realloc, memalign   always entry and return: glibc calls or jumps to its own malloc and free
- *                       inside, which must not count a second time.
+ *                       inside, which must not count a second time. The same for all functions
+ *                       of an image that may forward to another (an interposer's malloc).
  *
  * uprobe programs may be preempted by other ones on the same CPU: counters are atomic even where
  * they are per CPU.
@@ -20,7 +21,7 @@
 #include "churn.h"
 #include "control.h"
 
-#define MAX_STACK_OF_ALLOCATOR	8192	/* bytes from realloc's entry down to a nested malloc's */
+#define MAX_STACK_OF_ALLOCATOR	65536	/* bytes from realloc's entry down to a nested malloc's */
 #define COOKIE_BIG_SIZE		(1ULL << 40)
 
 char LICENSE[] SEC("license") = "GPL";
@@ -35,6 +36,7 @@ const volatile __u32 own_tgid;		/* the recorder itself, never traced */
 struct churn_period {
 	__u64 weight;
 	__u64 threshold;		/* 2^32 / weight */
+	__s64 exact_left;		/* calls still to be taken with weight 1 */
 };
 
 struct {
@@ -141,6 +143,7 @@ struct call {
 	__u32 fn;
 	__u32 tgid;
 	__u32 tid;
+	bool wraps;			/* may call other probed functions for itself */
 	struct churn_totals *totals;
 };
 
@@ -155,6 +158,14 @@ static __always_inline bool cpu_is_selected(void)
 		return true;
 	selected = bpf_map_lookup_elem(&cpu_selected, &cpu);
 	return selected && *selected;
+}
+
+/* The allocator calls or jumps to its own malloc and free in there. */
+static __always_inline bool is_wrapping_fn(__u32 fn)
+{
+	return fn == CHURN_FN_REALLOC || fn == CHURN_FN_MEMALIGN ||
+	       fn == CHURN_FN_ALIGNED_ALLOC || fn == CHURN_FN_POSIX_MEMALIGN ||
+	       fn == CHURN_FN_VALLOC || fn == CHURN_FN_PVALLOC;
 }
 
 static __always_inline void read_registers(struct pt_regs *ctx, struct call *call)
@@ -183,6 +194,7 @@ static __always_inline bool call__init(struct pt_regs *ctx, struct call *call, _
 	read_registers(ctx, call);
 	call->cookie = cookie;
 	call->fn = CHURN_COOKIE_FN(cookie);
+	call->wraps = is_wrapping_fn(call->fn) || cookie & CHURN_COOKIE_WRAPS;
 	call->tgid = id >> 32;
 	call->tid = (__u32)id;
 	if (call->tgid == own_tgid)
@@ -269,14 +281,9 @@ static __always_inline __u64 draw_weight(void)
 		return 0;
 	if (p->weight <= 1)
 		return 1;
+	if (p->exact_left > 0 && ADD(p->exact_left, -1) > 0)
+		return 1;
 	return bpf_get_prandom_u32() < p->threshold ? p->weight : 0;
-}
-
-static __always_inline bool is_wrapping_fn(__u32 fn)
-{
-	return fn == CHURN_FN_REALLOC || fn == CHURN_FN_MEMALIGN ||
-	       fn == CHURN_FN_ALIGNED_ALLOC || fn == CHURN_FN_POSIX_MEMALIGN ||
-	       fn == CHURN_FN_VALLOC || fn == CHURN_FN_PVALLOC;
 }
 
 /* All wrapping functions of a thread share one slot: they do not nest in the program's eyes. */
@@ -284,7 +291,7 @@ static __always_inline struct inflight_key inflight_key(const struct call *call)
 {
 	struct inflight_key key = {
 		.tid = call->tid,
-		.fn = is_wrapping_fn(call->fn) ? CHURN_FN_REALLOC : call->fn,
+		.fn = call->wraps ? CHURN_FN_REALLOC : call->fn,
 	};
 
 	return key;
@@ -436,8 +443,6 @@ static __always_inline int on_free(struct pt_regs *ctx, const struct call *call)
 		ADD(call->totals->nr_free_null, 1);
 		return 1;
 	}
-	if (is_nested(call))
-		return 1;
 	caller = read_caller(call);
 	if (is_internal_free(call, caller)) {
 		ADD(call->totals->nr_free_internal, 1);
@@ -474,7 +479,7 @@ static __always_inline bool remember(const struct call *call, const struct infli
 	struct inflight_key key = inflight_key(call);
 
 	if (!bpf_map_update_elem(&inflight, &key, in, BPF_NOEXIST)) {
-		if (is_wrapping_fn(call->fn))
+		if (call->wraps)
 			ADD(nr_nesting, 1);
 		return true;
 	}
@@ -488,12 +493,17 @@ static __always_inline bool remember(const struct call *call, const struct infli
  * Entry of realloc and the aligned family. The old block's record is taken out now: once realloc
  * has freed it, another thread may get its address before we see the return.
  */
-static __always_inline int on_wrapping_entry(const struct call *call)
+static __always_inline int on_wrapping_entry(struct pt_regs *ctx, const struct call *call)
 {
 	struct inflight in = {};
 
 	in.size = asked_bytes(call);
 	in.sp = call->sp;
+	if (call->fn == CHURN_FN_FREE) {
+		on_free(ctx, call);
+		remember(call, &in);
+		return 0;
+	}
 	in.uncounted = !cpu_is_selected();
 	in.weight = in.uncounted ? 0 : draw_weight();
 	if (call->fn == CHURN_FN_POSIX_MEMALIGN)
@@ -513,12 +523,12 @@ static __always_inline int on_entry(struct pt_regs *ctx, const struct call *call
 {
 	struct inflight in = {};
 
-	if (call->fn == CHURN_FN_FREE)
-		return on_free(ctx, call);
 	if (is_nested(call))
 		return 1;
-	if (is_wrapping_fn(call->fn))
-		return on_wrapping_entry(call);
+	if (call->wraps)
+		return on_wrapping_entry(ctx, call);
+	if (call->fn == CHURN_FN_FREE)
+		return on_free(ctx, call);
 	if (!cpu_is_selected())
 		return 1;
 
@@ -548,7 +558,7 @@ static __always_inline bool recall(const struct call *call, struct inflight *in)
 		return false;
 	*in = *found;
 	bpf_map_delete_elem(&inflight, &key);
-	if (is_wrapping_fn(call->fn))
+	if (call->wraps)
 		ADD(nr_nesting, -1);
 	return true;
 }
@@ -577,7 +587,7 @@ static __always_inline void on_null(struct pt_regs *ctx, const struct call *call
 		return;
 	}
 	if (!in->uncounted)
-		ADD(call->totals->nr_failed, is_wrapping_fn(call->fn) ? 1 : in->weight);
+		ADD(call->totals->nr_failed, call->wraps ? 1 : in->weight);
 	if (old)
 		put_live(call, in->old_ptr, old);
 }
@@ -589,12 +599,14 @@ static __always_inline void on_return(struct pt_regs *ctx, const struct call *ca
 	struct inflight in = {};
 	__u64 ptr;
 
-	if (session_cookie && *session_cookie && !is_wrapping_fn(call->fn)) {
+	if (session_cookie && *session_cookie && !call->wraps) {
 		in.size = *session_cookie >> 24;
 		in.weight = *session_cookie & 0xffffff;
 	} else if (!recall(call, &in)) {
 		return;
 	}
+	if (call->fn == CHURN_FN_FREE)
+		return;
 	ptr = returned_ptr(call, &in);
 	if (!ptr) {
 		on_null(ctx, call, &in);

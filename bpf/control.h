@@ -11,10 +11,14 @@
 #define CHURN_MAX_PROCS		4096	/* processes with totals at a time */
 #define CHURN_MAX_INTERNAL	8	/* as PROBE_MAX_INTERNAL */
 
-/* Attach cookie: which entry point, which probe, which image was hit. */
+/*
+ * Attach cookie: which entry point, which probe, which image was hit. The flag in the entry
+ * point's byte: the function may call other probed ones for itself, whichever it is.
+ */
+#define CHURN_COOKIE_WRAPS	0x80
 #define CHURN_COOKIE(fn, site, image) \
 	((__u64)(fn) | (__u64)(site) << 8 | (__u64)(image) << 32)
-#define CHURN_COOKIE_FN(cookie)		((__u32)(cookie) & 0xff)
+#define CHURN_COOKIE_FN(cookie)		((__u32)(cookie) & 0x7f)
 #define CHURN_COOKIE_SITE(cookie)	(((__u32)(cookie) >> 8) & 0xffffff)
 #define CHURN_COOKIE_IMAGE(cookie)	((__u32)((cookie) >> 32))
 

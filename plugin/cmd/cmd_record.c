@@ -19,11 +19,13 @@
 #include "target/process.h"
 #include "target/workload.h"
 #include "trace/follow.h"
+#include "trace/governor.h"
 #include "trace/probes.h"
 #include "trace/rings.h"
 #include "util/msg.h"
 
 #define POLL_MS		100
+#define FIRST_EXACT	1000	/* fits every ring; see struct probes_opts */
 #define MAX_TRIES	5	/* threads may end while events are opened on them */
 
 /* The parts of one recording, made in this order. */
@@ -69,7 +71,8 @@ static int load_probes(struct record *r)
 	const struct record_opts *opts = r->opts;
 	struct probes_opts probes = {
 		.method = opts->method,
-		.period = opts->period ?: 64,
+		.period = opts->period ?: GOVERNOR_FIRST_PERIOD,
+		.first_exact = opts->period ? 0 : FIRST_EXACT,
 		.max_live = opts->max_blocks,
 		.cpus = opts->cpus,
 		.nr_cpus = opts->nr_cpus,

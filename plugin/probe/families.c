@@ -37,6 +37,7 @@ static const struct family families[] = {
 		.name = "generic",
 		.functions = c_functions,
 		.nr_functions = ARRAY_SIZE(c_functions),
+		.may_forward = true,
 	},
 };
 

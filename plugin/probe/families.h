@@ -30,6 +30,7 @@ struct family_function {
  *	Both NULL: any object that defines malloc and free of @functions, and not as local symbols,
  *	whose name alone proves nothing.
  * @functions: Of two names for one address the first is taken.
+ * @may_forward: Its functions may call another allocator's (an interposer, a wrapper library).
  * @has_internal_free: It frees for itself through its own public entry point.
  */
 struct family {
@@ -38,6 +39,7 @@ struct family {
 	const char *marker;
 	const struct family_function *functions;
 	size_t nr_functions;
+	bool may_forward;
 	bool has_internal_free;
 };
 

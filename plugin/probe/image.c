@@ -263,6 +263,7 @@ static int fill_image(struct probe_image *img, const struct elf_file *file, cons
 		      const char *path, const char *name)
 {
 	img->family = scan->family->name;
+	img->may_forward = scan->family->may_forward;
 	img->path = strdup(path);
 	img->sites = calloc(scan->nr_matches, sizeof(*img->sites));
 	if (!img->path || !img->sites)

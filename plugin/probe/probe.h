@@ -37,6 +37,7 @@ struct probe_site {
  * struct probe_image - One object file that holds an allocator.
  * @family: Row of the family table, e.g. "glibc"; "generic" for any other malloc and free.
  * @path: The path it was opened by.
+ * @may_forward: Its functions may call another image's: of such nested calls the outermost counts.
  * @sites: Deduplicated by offset, and without functions that do nothing but jump to another one
  *	here: no call is counted twice for an alias.
  * @internal_free: Return addresses, relative to the probed free instruction (ra - site vaddr), of
@@ -47,6 +48,7 @@ struct probe_site {
  */
 struct probe_image {
 	const char *family;
+	bool may_forward;
 	char *path;
 	struct probe_site *sites;
 	size_t nr_sites;

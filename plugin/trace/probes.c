@@ -93,6 +93,18 @@ static int select_cpus(struct churn_bpf *skel, const struct probes_opts *opts)
 	return err;
 }
 
+static int write_period(struct probes *p, __u64 period, __u32 first_exact)
+{
+	struct {
+		__u64 weight, threshold;
+		__s64 exact_left;
+	} value = { period, (1ULL << 32) / period, first_exact };
+	__u32 zero = 0;
+
+	return bpf_map__update_elem(p->skel->maps.period, &zero, sizeof(zero), &value,
+				    sizeof(value), BPF_ANY);
+}
+
 static int load(struct probes *p, const struct probes_opts *opts, enum probe_method method)
 {
 	int err;
@@ -103,7 +115,8 @@ static int load(struct probes *p, const struct probes_opts *opts, enum probe_met
 	p->method = method;
 	choose_programs(p->skel, method);
 	err = configure(p->skel, opts, p->nr_cpus) ?: churn_bpf__load(p->skel);
-	err = err ?: select_cpus(p->skel, opts) ?: probes__set_period(p, opts->period);
+	err = err ?: select_cpus(p->skel, opts) ?:
+	      write_period(p, opts->period, opts->first_exact);
 	if (err) {
 		churn_bpf__destroy(p->skel);
 		p->skel = NULL;
@@ -302,7 +315,13 @@ struct site_lists {
 	struct attach_sites sites;
 };
 
-static void list_sites(struct probes *p, size_t index, struct site_lists *lists, bool allocs_only)
+/* Only with a return probe does a free end that may call another free. */
+static bool has_return(const struct probe_image *img, const struct probe_site *site)
+{
+	return site->fn != CHURN_FN_FREE || img->may_forward;
+}
+
+static void list_sites(struct probes *p, size_t index, struct site_lists *lists, bool returns_only)
 {
 	const struct image *img = &p->images[index];
 	size_t i, n = 0;
@@ -310,10 +329,11 @@ static void list_sites(struct probes *p, size_t index, struct site_lists *lists,
 	for (i = 0; i < img->probe->nr_sites; i++) {
 		const struct probe_site *site = &img->probe->sites[i];
 
-		if (allocs_only && site->fn == CHURN_FN_FREE)
+		if (returns_only && !has_return(img->probe, site))
 			continue;
 		lists->offsets[n] = site->offset;
-		lists->cookies[n] = CHURN_COOKIE(site->fn, img->first_site + i, index);
+		lists->cookies[n] = CHURN_COOKIE(site->fn, img->first_site + i, index) |
+				    (img->probe->may_forward ? CHURN_COOKIE_WRAPS : 0);
 		n++;
 	}
 	lists->sites.path = img->path;
@@ -513,11 +533,7 @@ void probes__detach(struct probes *p)
 
 int probes__set_period(struct probes *p, __u64 period)
 {
-	struct { __u64 weight, threshold; } value = { period, (1ULL << 32) / period };
-	__u32 zero = 0;
-
-	return bpf_map__update_elem(p->skel->maps.period, &zero, sizeof(zero), &value,
-				    sizeof(value), BPF_ANY);
+	return write_period(p, period, 0);
 }
 
 int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *ret_nr)

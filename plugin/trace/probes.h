@@ -38,6 +38,9 @@ enum probe_method {
  * struct probes_opts - Fixed when the programs are loaded.
  * @method: PROBE_AUTO is resolved by trying.
  * @period: 1: exact; N: one in N to begin with, see probes__set_period().
+ * @first_exact: Calls at the beginning that are all taken, with weight 1: a short program shows
+ *	each of its allocations. Which calls these are does not depend on what they are, so no sum
+ *	is biased.
  * @max_live: Sampled blocks followed at a time.
  * @cpus: CPUs to record on, @nr_cpus of them, NULL: all.
  * @uid: Only threads of this user, (uid_t)-1: all.
@@ -45,6 +48,7 @@ enum probe_method {
 struct probes_opts {
 	enum probe_method method;
 	__u64 period;
+	__u32 first_exact;
 	__u32 max_live;
 	const int *cpus;
 	int nr_cpus;

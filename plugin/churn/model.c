@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model_priv.h"
+
+int model__new(const struct model_opts *opts, struct model **ret)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	err = stacks__new(opts->names, opts->srcline, opts->srcline_ctx, &m->stacks);
+	if (!err)
+		err = live__new(opts->max_live, &m->live);
+	if (err) {
+		model__free(m);
+		return err;
+	}
+	*ret = m;
+	return 0;
+}
+
+void model__free(struct model *m)
+{
+	size_t i;
+
+	if (!m)
+		return;
+	for (i = 0; i < m->nr_sites; i++)
+		lives__exit(&m->sites[i].lives);
+	for (i = 0; i < m->nr_procs; i++)
+		free(m->procs[i].ends_ns);
+	free(m->probes);
+	free(m->paths);
+	free(m->sites);
+	free(m->procs);
+	free(m->report_sites);
+	free(m->report_paths);
+	index__exit(&m->path_index);
+	index__exit(&m->site_index);
+	index__exit(&m->proc_index);
+	live__free(m->live);
+	stacks__free(m->stacks);
+	free(m);
+}
+
+struct stacks *model__stacks(struct model *m)
+{
+	return m->stacks;
+}
+
+struct report_check *model__check(struct model *m)
+{
+	return &m->report.check;
+}
+
+struct report_losses *model__losses(struct model *m)
+{
+	return &m->report.losses;
+}
+
+void tally__add(struct tally *t, __u64 weight, __u64 size_bytes)
+{
+	double w = weight, s = size_bytes, var = w * (w - 1);
+
+	t->count += w;
+	t->bytes += w * s;
+	t->var += var;
+	t->cov += var * s;
+	t->var_bytes += var * s * s;
+}
+
+void tally__merge(struct tally *t, const struct tally *from)
+{
+	t->count += from->count;
+	t->bytes += from->bytes;
+	t->var += from->var;
+	t->cov += from->cov;
+	t->var_bytes += from->var_bytes;
+}
+
+static int find_process(struct model *m, __u32 pid, struct process **ret)
+{
+	__u64 hash = hash_mix(0, pid);
+	size_t pos;
+	__u32 id;
+	int err;
+
+	for (id = index__first(&m->proc_index, hash, &pos); id != INDEX_NONE;
+	     id = index__next(&m->proc_index, hash, &pos)) {
+		if (m->procs[id].pid == pid)
+			goto found;
+	}
+	id = m->nr_procs;
+	err = grow_array(&m->procs, &m->room_procs, id, sizeof(*m->procs));
+	if (!err)
+		err = index__add(&m->proc_index, hash, id);
+	if (err)
+		return err;
+	m->procs[m->nr_procs++].pid = pid;
+found:
+	*ret = &m->procs[id];
+	return 0;
+}
+
+/* Strings of the stacks are unique, so the line's address will do. */
+static __u64 site_place(const struct stack_frame *f)
+{
+	return f->srcline ? (__u64)(unsigned long)f->srcline : f->rel_ip;
+}
+
+static bool same_site(const struct stack_frame *a, const struct stack_frame *b)
+{
+	return a->function == b->function && a->srcline == b->srcline &&
+	       site_place(a) == site_place(b);
+}
+
+static int find_site_of(struct model *m, __u32 stack, __u32 *ret)
+{
+	__u32 node = stacks__site(m->stacks, stack);
+	const struct stack_frame *f = stacks__frame(m->stacks, node);
+	__u64 hash = hash_mix(hash_mix(0, f->function), site_place(f));
+	size_t pos;
+	__u32 id;
+	int err;
+
+	for (id = index__first(&m->site_index, hash, &pos); id != INDEX_NONE;
+	     id = index__next(&m->site_index, hash, &pos)) {
+		if (same_site(f, stacks__frame(m->stacks, m->sites[id].stack)))
+			goto found;
+	}
+	id = m->nr_sites;
+	err = grow_array(&m->sites, &m->room_sites, id, sizeof(*m->sites));
+	if (!err)
+		err = index__add(&m->site_index, hash, id);
+	if (err)
+		return err;
+	m->sites[m->nr_sites++].stack = node;
+found:
+	*ret = id;
+	return 0;
+}
+
+static int find_path(struct model *m, const struct model_alloc *a, __u32 *ret)
+{
+	__u64 hash = hash_mix(hash_mix(a->stack, a->fn), (__u64)(unsigned long)a->comm);
+	struct path *p;
+	size_t pos;
+	__u32 id;
+	int err;
+
+	for (id = index__first(&m->path_index, hash, &pos); id != INDEX_NONE;
+	     id = index__next(&m->path_index, hash, &pos)) {
+		p = &m->paths[id];
+		if (p->stack == a->stack && p->fn == a->fn && p->comm == a->comm)
+			goto found;
+	}
+	id = m->nr_paths;
+	err = grow_array(&m->paths, &m->room_paths, id, sizeof(*m->paths));
+	if (err)
+		return err;
+	p = &m->paths[id];
+	*p = (struct path){ .stack = a->stack, .fn = a->fn, .comm = a->comm };
+	err = find_site_of(m, a->stack, &p->site);
+	if (!err)
+		err = index__add(&m->path_index, hash, id);
+	if (err)
+		return err;
+	m->nr_paths++;
+found:
+	*ret = id;
+	return 0;
+}
+
+static int follow_block(struct model *m, const struct model_alloc *a, __u32 path)
+{
+	struct live_block b = {
+		.seq = a->seq, .time_ns = a->time_ns, .size_bytes = a->size_bytes,
+		.weight = a->weight, .pid = a->pid, .path = path,
+	};
+	int err = a->seq ? live__add(m->live, &b) : 0;
+
+	/* A seq twice: a file that is not ours to trust; its free will end the first one. */
+	if (err != -ENOSPC && err != -EEXIST)
+		return err;
+	m->report.check.nr_untracked++;
+	return 0;
+}
+
+int model__add_alloc(struct model *m, const struct model_alloc *a)
+{
+	struct process *p;
+	__u32 path;
+	int err;
+
+	err = find_process(m, a->pid, &p);
+	if (!err)
+		err = find_path(m, a, &path);
+	if (!err)
+		err = follow_block(m, a, path);
+	if (err)
+		return err;
+	tally__add(&m->paths[path].sum, a->weight, a->size_bytes);
+	tally__add(&p->tail, a->weight, a->size_bytes);
+	tally__add(&m->sampled, a->weight, a->size_bytes);
+	tally__add(&m->sizes[log2_class(a->size_bytes)], a->weight, a->size_bytes);
+	if (a->weight > m->max_weight)
+		m->max_weight = a->weight;
+	m->report.check.nr_allocs++;
+	return 0;
+}
+
+/* The end of a sampled block. */
+static int end_block(struct model *m, const struct model_free *f)
+{
+	struct live_block b;
+	struct site *site;
+
+	live__take(m->live, f->seq, &b);
+	m->report.check.nr_freed++;
+	site = &m->sites[m->paths[b.path].site];
+	tally__add(&site->freed, b.weight, b.size_bytes);
+	tally__add(&m->lives[log2_class(f->lifetime_ns)], b.weight, 0);
+	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight);
+}
+
+/* What the free tells about its block; *known: its allocation is one that the report is about. */
+static int match_free(struct model *m, const struct model_free *f, bool *known)
+{
+	struct report_check *check = &m->report.check;
+	const struct live_block *b;
+
+	*known = false;
+	if (f->flags & CHURN_F_UNSEEN) {
+		check->nr_freed_unseen += f->counted;
+		m->nr_freed_before += f->counted ? f->weight : 0;
+		return 0;
+	}
+	b = live__find(m->live, f->seq);
+	if (!b) {
+		check->nr_freed_unmatched++;
+		return 0;
+	}
+	*known = true;
+	if (b->pid == f->pid)
+		return end_block(m, f);
+	/* A forked child frees its copy; the parent's block lives on. */
+	check->nr_freed_inherited++;
+	return 0;
+}
+
+int model__add_free(struct model *m, const struct model_free *f)
+{
+	struct process *p;
+	bool known;
+	int err;
+
+	err = match_free(m, f, &known);
+	if (err || !f->counted || (f->need_site && !known))
+		return err;
+	err = find_process(m, f->pid, &p);
+	if (err)
+		return err;
+	m->report.check.nr_frees++;
+	tally__add(&m->freed, f->weight, 0);
+	tally__add(&p->tail_freed, f->weight, 0);
+	return 0;
+}
+
+static void add_window_sums(struct churn_window *sum, const struct churn_window *w)
+{
+	sum->nr_allocs += w->nr_allocs;
+	sum->alloc_bytes += w->alloc_bytes;
+	sum->nr_frees += w->nr_frees;
+	sum->nr_failed += w->nr_failed;
+	sum->nr_free_null += w->nr_free_null;
+	sum->nr_free_unseen += w->nr_free_unseen;
+	sum->nr_free_internal += w->nr_free_internal;
+	sum->nr_reallocs += w->nr_reallocs;
+	sum->nr_hits += w->nr_hits;
+}
+
+int model__add_window(struct model *m, __u32 pid, const struct churn_window *w)
+{
+	struct report_losses *losses = &m->report.losses;
+	struct process *p;
+	int err = find_process(m, pid, &p);
+
+	if (err)
+		return err;
+	memset(&p->tail, 0, sizeof(p->tail));
+	memset(&p->tail_freed, 0, sizeof(p->tail_freed));
+	add_window_sums(&m->windows, w);
+	losses->output += w->nr_lost_output;
+	losses->map += w->nr_lost_map;
+	losses->inflight += w->nr_lost_inflight;
+	losses->gap_ns += w->gap_ns;
+	if (w->sample_period > 1)
+		m->failed_var += (double)w->nr_failed * (w->sample_period - 1);
+	if (w->sample_period > m->max_period)
+		m->max_period = w->sample_period;
+	m->nr_windows++;
+	return 0;
+}
+
+static struct report_probe *find_probe(struct model *m, const struct report_probe *like)
+{
+	size_t i;
+
+	/* Strings are unique, and there are few probes. */
+	for (i = 0; i < m->nr_probes; i++) {
+		struct report_probe *p = &m->probes[i];
+
+		if (p->object == like->object && p->symbol == like->symbol &&
+		    p->offset == like->offset)
+			return p;
+	}
+	return NULL;
+}
+
+int model__add_probe(struct model *m, const struct churn_probe *p)
+{
+	struct report_probe probe = {
+		.symbol = stacks__string(m->stacks, p->symbol),
+		.object = stacks__string(m->stacks, p->object),
+		.offset = p->offset, .nr_hits = p->nr_hits, .fn = p->fn,
+		.emulated = p->emulated,
+	};
+	struct report_probe *known;
+
+	if (!probe.symbol || !probe.object)
+		return -ENOMEM;
+	known = find_probe(m, &probe);
+	if (known) {
+		known->nr_hits += p->nr_hits;
+		return 0;
+	}
+	if (grow_array(&m->probes, &m->room_probes, m->nr_probes, sizeof(*m->probes)))
+		return -ENOMEM;
+	m->probes[m->nr_probes++] = probe;
+	return 0;
+}
+
+static void add_period(struct period_sum *sum, __u64 period)
+{
+	sum->sum += period;
+	sum->squares += (double)period * period;
+}
+
+void model__add_cpu(struct model *m, __u32 flags, __u64 period)
+{
+	struct report_cpu *cpu = &m->report.cpu;
+
+	if (flags & CPU_PROBE) {
+		cpu->nr_probe++;
+		add_period(&m->cpu_probe, period);
+		return;
+	}
+	cpu->nr_samples++;
+	cpu->nr_chained += !!(flags & CPU_CHAINED);
+	if (flags & CPU_ALLOCATOR) {
+		cpu->nr_allocator++;
+		add_period(&m->cpu_allocator, period);
+		return;
+	}
+	cpu->nr_unnamed_libc += !!(flags & CPU_UNNAMED_LIBC);
+	add_period(&m->cpu_rest, period);
+}
+
+int model__end_process(struct model *m, __u32 pid, __u64 time_ns)
+{
+	struct process *p;
+	int err = find_process(m, pid, &p);
+
+	if (!err)
+		err = grow_array(&p->ends_ns, &p->room_ends, p->nr_ends, sizeof(*p->ends_ns));
+	if (!err)
+		p->ends_ns[p->nr_ends++] = time_ns;
+	return err;
+}

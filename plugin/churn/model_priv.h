@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * model_priv.h - the model's inside, for model.c (samples come in) and finish.c (report comes out).
+ */
+#ifndef PERF_CHURN_CHURN_MODEL_PRIV_H
+#define PERF_CHURN_CHURN_MODEL_PRIV_H
+
+#include "index.h"
+#include "live.h"
+#include "model.h"
+
+/* Sums of weights w over samples of size s: the estimate, and what its variance is made of. */
+struct tally {
+	double count, bytes;		/* w, w*s */
+	double var, cov, var_bytes;	/* w(w-1), w(w-1)*s, w(w-1)*s*s */
+};
+
+struct path {
+	__u32 stack, fn, site;
+	const char *comm;
+	struct tally sum;
+};
+
+/* A site: its function, and the line of the call or, without lines, its address. */
+struct site {
+	__u32 stack;
+	struct tally sum, freed, live;
+	struct lives lives;
+};
+
+/* A process: samples since its last window, and the times its heap went away. */
+struct process {
+	__u32 pid;
+	struct tally tail, tail_freed;
+	__u64 *ends_ns;
+	size_t nr_ends, room_ends;
+};
+
+/* Sum of periods, and of their squares, over a kind of CPU samples. */
+struct period_sum {
+	double sum, squares;
+};
+
+struct model {
+	struct stacks *stacks;
+	struct live *live;
+	struct report_probe *probes;
+	size_t nr_probes, room_probes;
+	struct path *paths;
+	size_t nr_paths, room_paths;
+	struct index path_index;
+	struct site *sites;
+	size_t nr_sites, room_sites;
+	struct index site_index;
+	struct process *procs;
+	size_t nr_procs, room_procs;
+	struct index proc_index;
+
+	struct tally sizes[LOG2_CLASSES], lives[LOG2_CLASSES];
+	struct tally sampled, freed;
+	struct churn_window windows;	/* sum over all */
+	size_t nr_windows;
+	double failed_var;
+	__u64 max_period, max_weight;
+	double nr_freed_before;		/* from samples */
+	struct period_sum cpu_allocator, cpu_rest, cpu_probe;
+
+	struct report report;
+	struct report_site *report_sites;
+	struct report_path *report_paths;
+};
+
+void tally__add(struct tally *t, __u64 weight, __u64 size_bytes);
+void tally__merge(struct tally *t, const struct tally *from);
+
+#endif /* PERF_CHURN_CHURN_MODEL_PRIV_H */

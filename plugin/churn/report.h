@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * report.h - what the model found out, as plain figures for the views.
+ */
+#ifndef PERF_CHURN_CHURN_REPORT_H
+#define PERF_CHURN_CHURN_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+#include "hist.h"
+
+struct stacks;
+
+/**
+ * struct estimate - A figure with its standard error, 0 where it was counted.
+ */
+struct estimate {
+	double value;
+	double error;
+};
+
+/**
+ * struct report_recording - Where the figures come from.
+ * @command: Command line of the recorder, quoted for a shell; NULL when not in the file.
+ * @method: How calls were seen: "uprobe", "preload", "event"; NULL when the file does not say.
+ * @cpu_event: Name of the CPU event; NULL when there is none.
+ * @freq_hz: Its frequency, 0 when it has a fixed period.
+ * @sample_period: One allocation in so many is sampled; 1: all, 0: unknown.
+ * @duration_s: What the rates are over.
+ * @has_weights: Events made by perf churn; false: somebody else's probes with a size field.
+ * @has_frees: Frees were recorded.
+ * @has_windows: Exact totals were recorded.
+ * @filtered: Options left some samples out.
+ * @truncated: The file ends early.
+ */
+struct report_recording {
+	const char *command, *method, *cpu_event, *hostname;
+	double freq_hz, duration_s;
+	__u64 sample_period;
+	int nr_cpus;
+	bool has_weights, has_frees, has_windows, filtered, truncated;
+};
+
+/**
+ * struct report_losses - Samples that are missing, by cause.
+ * @output, @map, @inflight: Counted by the BPF programs: ring full, map full, call not matched.
+ * @perf_churn, @perf_other: PERF_RECORD_LOST for churn events (mostly the same losses as
+ *	@output, seen by the kernel) and for all others.
+ * @gap_ns: Time processes ran before their probes were in place.
+ */
+struct report_losses {
+	__u64 output, map, inflight, perf_churn, perf_other, gap_ns;
+};
+
+/**
+ * struct report_totals - Sums over all sites.
+ * @live_allocs, @live_bytes: Allocations whose free was not seen.
+ * @freed_before: Frees of blocks allocated before the recording began.
+ * @sampled_allocs, @sampled_bytes, @sampled_frees: The same from samples alone.
+ */
+struct report_totals {
+	struct estimate allocs, bytes, frees, failed, live_allocs, live_bytes;
+	struct estimate sampled_allocs, sampled_bytes, sampled_frees;
+	__u64 freed_before, free_null, free_internal, reallocs, hits;
+};
+
+/**
+ * struct report_cpu - CPU samples, by their period.
+ * @share: Part of the CPU time with an allocator function on the stack, probe cost left out.
+ * @probe_share: Part of all CPU time that the kernel spent on our probes.
+ * @nr_samples: Without probe cost; @nr_chained of them had more than one user frame.
+ * @nr_unnamed_libc: Samples at a nameless address in an allocator's object.
+ */
+struct report_cpu {
+	struct estimate share;
+	double probe_share;
+	__u64 nr_samples, nr_allocator, nr_probe, nr_chained, nr_unnamed_libc;
+};
+
+/**
+ * struct report_check - Figures that tell whether the rest can be believed.
+ * @nr_stacks: Stacks of churn:alloc samples looked at.
+ * @nr_no_stack: Samples without any user frame.
+ * @nr_caller_missing, @nr_caller_twice: Stacks without the immediate caller, or with it doubled.
+ * @nr_cut: Stacks that do not reach a thread's start.
+ * @nr_repaired: Stacks the recorder put the caller back into.
+ * @nr_freed: Frees of sampled allocations; @nr_freed_unseen: of blocks never seen;
+ *	@nr_freed_inherited: by a forked child of its parent's blocks; @nr_freed_unmatched: their
+ *	allocation is not in the file (lost, or left out by a filter).
+ * @nr_untracked: Allocations not followed, because too many were live at a time.
+ * @nr_bad: Samples that could not be decoded.
+ * @nr_frames, @nr_unmapped, @nr_unnamed: Frames resolved, and those without object or name.
+ */
+struct report_check {
+	__u64 nr_allocs, nr_frees;
+	__u64 nr_stacks, nr_no_stack, nr_caller_missing, nr_caller_twice, nr_cut, nr_repaired;
+	__u64 nr_freed, nr_freed_unseen, nr_freed_inherited, nr_freed_unmatched;
+	__u64 nr_untracked, nr_bad;
+	__u64 nr_frames, nr_unmapped, nr_unnamed;
+};
+
+/** struct report_class - One class of a histogram: values up to @le, from half of it. */
+struct report_class {
+	__u64 le;
+	struct estimate count;
+};
+
+/**
+ * struct report_path - One stack, thread name and entry point.
+ * @stack: In the report's stacks.
+ * @comm: Name of the thread, "" when unknown.
+ * @fn: enum churn_fn.
+ */
+struct report_path {
+	__u32 stack, site;
+	__u32 fn;
+	const char *comm;
+	struct estimate allocs, bytes;
+};
+
+/**
+ * struct report_site - A call in the program that leads to allocations.
+ * @stack: A stack that ends at the site, to name it.
+ * @first_path, @nr_paths: Its paths in report.paths, which are in the order of sites.
+ * @avg_bytes: Mean size.
+ * @p50_life_ns: Median lifetime, NAN when unknown.
+ */
+struct report_site {
+	__u32 stack;
+	size_t first_path, nr_paths;
+	struct estimate allocs, bytes, frees, live_allocs, live_bytes, avg_bytes;
+	double p50_life_ns;
+};
+
+/** struct report_probe - A probed entry point. */
+struct report_probe {
+	const char *symbol, *object;
+	__u64 offset, nr_hits;
+	__u32 fn;
+	bool emulated;
+};
+
+enum report_verdict {
+	VERDICT_EMPTY,		/* no allocation was seen */
+	VERDICT_NOT_CHURN,
+	VERDICT_SOME,
+	VERDICT_CHURN,
+	VERDICT_UNKNOWN,	/* no CPU samples to weigh the rate against */
+};
+
+/**
+ * struct report - All of it. Arrays belong to the model; histograms have no empty ends.
+ */
+struct report {
+	struct report_recording recording;
+	struct report_losses losses;
+	struct report_totals totals;
+	struct report_cpu cpu;
+	struct report_check check;
+	enum report_verdict verdict;
+
+	struct report_class sizes[LOG2_CLASSES], lives[LOG2_CLASSES];
+	size_t nr_sizes, nr_lives;
+
+	const struct report_site *sites;
+	size_t nr_sites;
+	const struct report_path *paths;
+	size_t nr_paths;
+	const struct report_probe *probes;
+	size_t nr_probes;
+	const struct stacks *stacks;
+};
+
+/** report__nr_lost() - Churn samples lost, each once. */
+__u64 report__nr_lost(const struct report *r);
+
+/** report__is_lower_bound() - Losses make the sampled figures too low. */
+bool report__is_lower_bound(const struct report *r);
+
+/** report__has_gaps() - Something is missing: losses, or time without probes. */
+bool report__has_gaps(const struct report *r);
+
+/** report__rate() - @count per second, 0 for a recording without duration. */
+double report__rate(const struct report *r, double count);
+
+/**
+ * report__silent_object() - An object whose allocation functions were probed and never hit.
+ * @idx: 0 for the first such object, and so on.
+ *
+ * Return: One of its probes, or NULL.
+ */
+const struct report_probe *report__silent_object(const struct report *r, size_t idx);
+
+#endif /* PERF_CHURN_CHURN_REPORT_H */

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmds.h"
+#include "report_opts.h"
+
+#include "churn/feed.h"
+#include "churn/names.h"
+#include "churn/report.h"
+#include "perfdata/reader.h"
+#include "stack/machine.h"
+#include "util/msg.h"
+#include "view/term.h"
+#include "view/view.h"
+
+/* What a report is made with, in the order the data passes through. */
+struct session {
+	struct pdreader *reader;
+	struct machine *machine;
+	struct names *names;
+	struct feed *feed;
+	struct term_progress progress;
+};
+
+static void show_progress(void *ctx, __u64 done_bytes, __u64 total_bytes)
+{
+	term__progress(ctx, done_bytes, total_bytes);
+}
+
+static int set_time(struct report_opts *opts, const struct pdreader *reader)
+{
+	const struct pdinfo *info = pdreader__info(reader);
+	int err;
+
+	if (!opts->time_text)
+		return 0;
+	err = filter__parse_time(&opts->filter, opts->time_text, info->first_time_ns,
+				 info->last_time_ns);
+	if (err == -ENODATA)
+		pr_err("--time '%s': the file does not say when it begins and ends, give seconds\n",
+		       opts->time_text);
+	else if (err)
+		pr_err("--time '%s': must be start,stop in seconds, start%%-stop%%, or part%%/n\n",
+		       opts->time_text);
+	return err;
+}
+
+static int open_session(struct session *s, struct report_opts *opts)
+{
+	const struct machine_opts machine_opts = {
+		.demangle = opts->demangle, .inlines = opts->inlines,
+	};
+	struct feed_opts feed_opts = {
+		.filter = &opts->filter, .max_stack = opts->view.max_stack,
+		.progress = show_progress, .progress_ctx = &s->progress,
+	};
+	int err;
+
+	err = names__new(opts->wrappers, opts->nr_wrappers, &s->names);
+	err = err ?: pdreader__open(opts->input, &s->reader);
+	err = err ?: set_time(opts, s->reader);
+	err = err ?: machine__new(&machine_opts, &s->machine);
+	feed_opts.names = s->names;
+	return err ?: feed__new(&feed_opts, s->reader, s->machine, &s->feed);
+}
+
+static void close_session(struct session *s)
+{
+	feed__free(s->feed);
+	names__free(s->names);
+	machine__free(s->machine);
+	pdreader__close(s->reader);
+}
+
+static int print_report(const struct report *r, struct report_opts *opts)
+{
+	switch (opts->format) {
+	case FORMAT_JSON:
+		return view__json(stdout, r, &opts->view);
+	case FORMAT_FOLDED:
+		return view__folded(stdout, r, &opts->view);
+	case FORMAT_STDIO:
+		break;
+	}
+	opts->view.color = term__begin_output(opts->pager);
+	return view__stdio(stdout, r, &opts->view);
+}
+
+static int judge_gaps(const struct report *r, const struct report_opts *opts)
+{
+	if (!opts->strict || !report__has_gaps(r))
+		return 0;
+	fflush(stdout);
+	pr_err("--strict: samples are missing, %llu churn samples and %llu others were lost\n",
+	       report__nr_lost(r), r->losses.perf_other);
+	return -EIO;
+}
+
+static int run_report(struct report_opts *opts)
+{
+	struct session s = {0};
+	const struct report *report;
+	int err;
+
+	err = open_session(&s, opts) ?: feed__read(s.feed);
+	term__end_progress(&s.progress);
+	err = err ?: feed__report(s.feed, &report);
+	err = err ?: print_report(report, opts) ?: judge_gaps(report, opts);
+	if (err == -ENOMEM)
+		pr_err("Not enough memory\n");
+	close_session(&s);
+	return err;
+}
+
+int cmd_report(int argc, const char **argv)
+{
+	struct report_opts opts;
+	int err;
+
+	err = report_opts__parse(&opts, argc, argv) ?: run_report(&opts);
+	report_opts__exit(&opts);
+	return err ? 1 : 0;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <subcmd/parse-options.h>
+
+#include "report_opts.h"
+
+#include "util/msg.h"
+#include "util/parse.h"
+
+#define EXIT_USAGE		129
+#define DEFAULT_LIMIT		10
+#define DEFAULT_MAX_STACK	127
+#define MAX_MAX_STACK		1024
+#define DEFAULT_PATH_LINES	8
+
+static const char *const report_usage[] = {
+	"perf churn report [<options>]",
+	NULL
+};
+
+/* Options as they were typed, before anything is judged. */
+struct typed {
+	const char *comms, *dsos, *symbols, *pids, *tids, *fields, *sort, *by;
+	const char *percent_limit, *limit, *max_stack;
+	bool json, folded, stdio, no_demangle, no_inline, no_pager, quiet;
+	int verbose;
+};
+
+static int add_wrapper(const struct option *opt, const char *arg, int unset)
+{
+	struct report_opts *opts = opt->value;
+	const char **bigger;
+
+	if (unset) {
+		opts->nr_wrappers = 0;
+		return 0;
+	}
+	bigger = reallocarray(opts->wrappers, opts->nr_wrappers + 1, sizeof(*bigger));
+	if (!bigger)
+		return -1;
+	opts->wrappers = bigger;
+	opts->wrappers[opts->nr_wrappers++] = arg;
+	return 0;
+}
+
+static bool list_option(const char *name, const char *text, struct word_list *ret)
+{
+	if (!text || !word_list__parse(ret, text))
+		return true;
+	pr_err("%s '%s': not a list of names, comma separated\n", name, text);
+	return false;
+}
+
+static bool ids_option(const char *name, const char *text, struct id_list *ret)
+{
+	if (!text || !parse_pids(text, &ret->ids, &ret->nr))
+		return true;
+	pr_err("%s '%s': not a list of ids, comma separated\n", name, text);
+	return false;
+}
+
+static bool number_option(const char *name, const char *text, __u64 min, __u64 max, size_t *ret)
+{
+	__u64 value;
+
+	if (!text)
+		return true;
+	if (!parse_u64(text, min, max, &value)) {
+		*ret = value;
+		return true;
+	}
+	pr_err("%s '%s': must be a whole number from %llu to %llu\n", name, text, min, max);
+	return false;
+}
+
+static bool percent_option(const char *text, double *ret)
+{
+	char *end;
+	double value;
+
+	if (!text)
+		return true;
+	value = strtod(text, &end);
+	if (end != text && (!*end || !strcmp(end, "%")) && value >= 0 && value <= 100) {
+		*ret = value / 100;
+		return true;
+	}
+	pr_err("--percent-limit '%s': must be a number from 0 to 100\n", text);
+	return false;
+}
+
+static bool by_option(const char *text, bool *by_bytes)
+{
+	if (!text || !strcmp(text, "count"))
+		return true;
+	if (!strcmp(text, "bytes")) {
+		*by_bytes = true;
+		return true;
+	}
+	pr_err("--by '%s': not known, use count or bytes\n", text);
+	return false;
+}
+
+static bool format_option(const struct typed *t, struct report_opts *opts)
+{
+	if (t->json + t->folded + t->stdio > 1) {
+		pr_err("--json, --folded and --stdio exclude each other\n");
+		return false;
+	}
+	opts->format = t->json ? FORMAT_JSON : t->folded ? FORMAT_FOLDED : FORMAT_STDIO;
+	return true;
+}
+
+static bool columns_option(const char *name, const char *keys, struct column_list *ret)
+{
+	return !keys || !columns__parse(name, keys, ret);
+}
+
+static bool judge_view(const struct typed *t, struct report_opts *opts)
+{
+	struct view_opts *view = &opts->view;
+
+	/* What programs read is complete unless they say otherwise. */
+	view->limit = opts->format == FORMAT_STDIO ? DEFAULT_LIMIT : 0;
+	view->max_stack = DEFAULT_MAX_STACK;
+	view->max_path_lines = t->max_stack || t->verbose ? 0 : DEFAULT_PATH_LINES;
+	view->quiet = t->quiet;
+	view->verbose = t->verbose;
+	return columns_option("-F", t->fields, &view->fields) &&
+	       columns_option("--sort", t->sort, &view->sort) &&
+	       percent_option(t->percent_limit, &view->min_share) &&
+	       number_option("--limit", t->limit, 0, 1000000000, &view->limit) &&
+	       number_option("--max-stack", t->max_stack, 1, MAX_MAX_STACK, &view->max_stack) &&
+	       by_option(t->by, &view->by_bytes);
+}
+
+static bool judge(const struct typed *t, struct report_opts *opts)
+{
+	struct filter *filter = &opts->filter;
+
+	opts->demangle = !t->no_demangle;
+	opts->inlines = !t->no_inline;
+	opts->pager = !t->no_pager;
+	return format_option(t, opts) && judge_view(t, opts) &&
+	       list_option("--comm", t->comms, &filter->comms) &&
+	       list_option("--dsos", t->dsos, &filter->dsos) &&
+	       list_option("--symbols", t->symbols, &filter->symbols) &&
+	       ids_option("--pid", t->pids, &filter->pids) &&
+	       ids_option("--tid", t->tids, &filter->tids);
+}
+
+int report_opts__parse(struct report_opts *opts, int argc, const char **argv)
+{
+	struct typed t = {0};
+	const struct option options[] = {
+		OPT_STRING('i', "input", &opts->input, "file", "Input file (default perf.data)"),
+		OPT_BOOLEAN(0, "stdio", &t.stdio, "Print text for people (the default)"),
+		OPT_BOOLEAN(0, "json", &t.json, "Print JSON, schema perf-churn-report/1"),
+		OPT_BOOLEAN(0, "folded", &t.folded, "Print one line a stack, for flamegraph.pl"),
+		OPT_STRING(0, "by", &t.by, "count|bytes",
+			   "Shares, order and weights by allocations or bytes (default count)"),
+		OPT_STRING('F', "fields", &t.fields, "column[,column...]",
+			   "Columns of the sites table, in this order"),
+		OPT_STRING('s', "sort", &t.sort, "column[,column...]",
+			   "Order of the sites (default: by share)"),
+		OPT_STRING(0, "limit", &t.limit, "n",
+			   "Show at most n sites; 0: all (default 10; all with --json)"),
+		OPT_STRING(0, "percent-limit", &t.percent_limit, "percent",
+			   "Leave out sites and call paths below this share (default 0)"),
+		OPT_STRING(0, "max-stack", &t.max_stack, "frames",
+			   "Frames of a stack that are looked at (default 127; text shows 8 lines a site)"),
+		OPT_STRING('c', "comm", &t.comms, "comm[,comm...]", "Only threads with these names"),
+		OPT_STRING(0, "pid", &t.pids, "pid[,pid...]", "Only these processes"),
+		OPT_STRING(0, "tid", &t.tids, "tid[,tid...]", "Only these threads"),
+		OPT_STRING('d', "dsos", &t.dsos, "dso[,dso...]", "Only sites in these objects"),
+		OPT_STRING('S', "symbols", &t.symbols, "symbol[,symbol...]",
+			   "Only sites in these functions"),
+		OPT_STRING(0, "time", &opts->time_text, "start,stop",
+			   "Only this time, in seconds as perf script prints it, or like 10%-20%"),
+		OPT_CALLBACK(0, "wrapper", opts, "regex",
+			     "Functions whose names match are wrappers: their callers are the sites",
+			     add_wrapper),
+		OPT_BOOLEAN(0, "no-demangle", &t.no_demangle, "Leave C++ and Rust names as they are"),
+		OPT_BOOLEAN(0, "no-inline", &t.no_inline, "Do not look for inlined functions"),
+		OPT_BOOLEAN(0, "no-pager", &t.no_pager, "Print straight to the terminal"),
+		OPT_BOOLEAN(0, "strict", &opts->strict,
+			    "Exit with status 1 when samples are missing"),
+		OPT_BOOLEAN('q', "quiet", &t.quiet, "Print figures only, no notes"),
+		OPT_INCR('v', "verbose", &t.verbose, "Print more (each probe, whole call paths)"),
+		OPT_END()
+	};
+
+	memset(opts, 0, sizeof(*opts));
+	opts->input = "perf.data";
+	argc = parse_options(argc, argv, options, report_usage, 0);
+	msg__set_verbose(t.quiet ? -1 : t.verbose);
+	if (argc) {
+		pr_err("'%s': not expected here; the input file is given by -i\n", argv[0]);
+		exit(EXIT_USAGE);
+	}
+	if (!judge(&t, opts))
+		exit(EXIT_USAGE);
+	return 0;
+}
+
+void report_opts__exit(struct report_opts *opts)
+{
+	filter__exit(&opts->filter);
+	free(opts->wrappers);
+}

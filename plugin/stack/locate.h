@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * locate.h - find the file that was mapped, and the one that holds its debug information.
+ *
+ * A path in a recording may name another file by now, a device, a pipe, or nothing. Only regular
+ * files are opened, and where the recording tells a build-id, only those that carry it.
+ */
+#ifndef PERF_CHURN_STACK_LOCATE_H
+#define PERF_CHURN_STACK_LOCATE_H
+
+#include <linux/types.h>
+
+#define BUILD_ID_MAX_BYTES	20
+
+struct build_id {
+	__u8 bits[BUILD_ID_MAX_BYTES];
+	int bytes;			/* 0: unknown */
+};
+
+/**
+ * struct object_id - What a mapping record says about its file.
+ * @path: As recorded.
+ * @pid: A process that mapped it; its own view of the path is tried, too, while it lives.
+ * @start, @end: The mapping, for /proc/PID/map_files of a deleted file.
+ * @maj, @min, @ino: 0 when not recorded.
+ */
+struct object_id {
+	const char *path;
+	struct build_id build_id;
+	__u32 pid;
+	__u64 start, end;
+	__u32 maj, min;
+	__u64 ino;
+};
+
+/**
+ * locate__object() - Open the object.
+ * @file: A path that opens it again; the caller frees it.
+ *
+ * Return: A descriptor, the caller's to close; -ESTALE when only files with another build-id are
+ * left; -ENOENT. Prints nothing.
+ */
+int locate__object(const struct object_id *id, char **file);
+
+/**
+ * locate__debug() - Open the file with the symbols and DWARF of an object.
+ * @object: Path of the object's file.
+ * @build_id: Of the object; 0 bytes: it has none.
+ * @link: Name from .gnu_debuglink, or NULL.
+ * @crc: Checksum from .gnu_debuglink.
+ * @file: Its path; the caller frees it.
+ *
+ * It must carry the object's build-id; where the object has none, the link's checksum decides.
+ * Nothing is fetched from a network.
+ *
+ * Return: A descriptor, the caller's to close, or -ENOENT. Prints nothing.
+ */
+int locate__debug(const char *object, const struct build_id *build_id, const char *link,
+		  __u32 crc, char **file);
+
+/** locate__build_id() - The build-id note of an open ELF file; 0 bytes when it has none. */
+struct build_id locate__build_id(int fd);
+
+/**
+ * locate__cached() - Path of a file in perf's build-id cache, ~/.debug.
+ * @name: "elf", "debug" or "kallsyms".
+ *
+ * Return: malloc'ed path (the file need not exist), or NULL without a home or build-id.
+ */
+char *locate__cached(const struct build_id *build_id, const char *name);
+
+/**
+ * locate__open() - Open a regular file for reading, without ever waiting.
+ *
+ * Return: A descriptor, -ENOENT for anything that is no regular file, or the errno of open(2).
+ */
+int locate__open(const char *path);
+
+#endif /* PERF_CHURN_STACK_LOCATE_H */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * machine.h - addresses to frames: whose address space, which object, which function and line.
+ *
+ * Fed with a file's MMAP, COMM, FORK and EXIT records in time order, it answers what an address
+ * was at that moment. Names and paths come from a file or from hostile objects: control
+ * characters are never handed out.
+ */
+#ifndef PERF_CHURN_STACK_MACHINE_H
+#define PERF_CHURN_STACK_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+struct machine;
+struct pdmap;
+struct pdsample;
+
+/**
+ * struct machine_opts - How to name things.
+ * @demangle: C++ and Rust names in readable form.
+ * @inlines: Expand inlined frames from DWARF.
+ */
+struct machine_opts {
+	bool demangle;
+	bool inlines;
+};
+
+/**
+ * struct frame - One frame of a resolved stack; the strings live as long as the machine.
+ * @ip: Address as recorded (a return address, except in frame 0).
+ * @sym: Function, or NULL when unknown.
+ * @sym_start: Address of the function's start in the object (its st_value); with @dso it is
+ *	the function's identity. 0 when unknown.
+ * @rel_ip: Address inside the object, comparable with @sym_start.
+ * @dso: Path of the object, "[kernel.kallsyms]", "[vdso]" ...; NULL when unmapped.
+ * @kernel: Kernel or module address.
+ * @inlined: An inlined function, named by DWARF, at the same address as the next frame.
+ */
+struct frame {
+	__u64 ip;
+	const char *sym;
+	__u64 sym_start;
+	__u64 rel_ip;
+	const char *dso;
+	bool kernel;
+	bool inlined;
+};
+
+int machine__new(const struct machine_opts *opts, struct machine **ret);
+void machine__free(struct machine *m);
+
+int machine__mmap(struct machine *m, const struct pdmap *map);
+int machine__comm(struct machine *m, __u32 pid, __u32 tid, const char *comm, bool exec);
+int machine__fork(struct machine *m, __u32 pid, __u32 ppid, __u32 tid, __u32 ptid);
+int machine__exit(struct machine *m, __u32 pid, __u32 tid);
+
+/** machine__thread_comm() - Name of a thread as last said; "" when unknown. */
+const char *machine__thread_comm(const struct machine *m, __u32 pid, __u32 tid);
+
+/**
+ * machine__resolve() - Name the frames of a sample, innermost first.
+ * @frames: Room for @max.
+ *
+ * From the callchain where there is one, else from the user stack copy by DWARF call frame
+ * information, else the ip alone. PERF_CONTEXT_* markers are consumed. For frames above the
+ * innermost, function and line are those of the call (return address - 1).
+ *
+ * Return: Number of frames, at least 1.
+ */
+size_t machine__resolve(struct machine *m, const struct pdsample *s, struct frame *frames,
+			size_t max);
+
+/**
+ * machine__srcline() - Source line of a frame, "file.c:123", or NULL without debug info.
+ * @call: The frame's ip is a return address: take the call before it.
+ */
+const char *machine__srcline(struct machine *m, const struct frame *f, bool call);
+
+/**
+ * struct machine_stats - For the self-check line.
+ */
+struct machine_stats {
+	__u64 nr_frames;
+	__u64 nr_unmapped;		/* frames in no mapping */
+	__u64 nr_unnamed;		/* in a mapping, no symbol */
+	__u64 nr_unwound;		/* stacks made from a copy by CFI */
+	__u64 nr_unwind_cut;		/* those that ended before the thread's start */
+};
+const struct machine_stats *machine__stats(const struct machine *m);
+
+#endif /* PERF_CHURN_STACK_MACHINE_H */

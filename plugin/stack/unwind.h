@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * unwind.h - user stacks from a copy of the stack and the registers, by call frame information.
+ */
+#ifndef PERF_CHURN_STACK_UNWIND_H
+#define PERF_CHURN_STACK_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <linux/types.h>
+
+struct pdsample;
+struct space;
+struct unwinder;
+
+/**
+ * struct unwound - One frame.
+ * @ip: Program counter.
+ * @exact: It is no return address: the innermost frame, or one that a signal interrupted.
+ */
+struct unwound {
+	__u64 ip;
+	bool exact;
+};
+
+/** unwinder__new() - One for a machine; keeps the objects of the last spaces open. */
+int unwinder__new(struct unwinder **ret);
+void unwinder__free(struct unwinder *u);
+
+/**
+ * unwinder__walk() - Walk a sample's stack copy.
+ * @s: With regs and stack.
+ * @frames: Room for @max, innermost first.
+ * @complete: Whether the walk came to where the thread began.
+ *
+ * Return: Number of frames; 0 when not even the first could be told.
+ */
+size_t unwinder__walk(struct unwinder *u, struct space *space, const struct pdsample *s,
+		      struct unwound *frames, size_t max, bool *complete);
+
+#endif /* PERF_CHURN_STACK_UNWIND_H */

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "columns.h"
+#include "format.h"
+#include "names_of.h"
+#include "util/msg.h"
+
+static int cmp_double(double a, double b)
+{
+	/* Unknown comes last. */
+	if (isnan(a) || isnan(b))
+		return isnan(a) - isnan(b);
+	return (a < b) - (a > b);
+}
+
+static int cmp_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : !a - !b;
+}
+
+static void print_estimate_count(FILE *out, const struct estimate *e)
+{
+	char buf[FORMAT_BYTES];
+
+	fputs(format_count(buf, e->value), out);
+}
+
+static void print_estimate_bytes(FILE *out, const struct estimate *e)
+{
+	char buf[FORMAT_BYTES];
+
+	fputs(format_bytes(buf, e->value), out);
+}
+
+static const char *bound_mark(const struct site_row *row)
+{
+	return report__is_lower_bound(row->report) ? ">=" : "";
+}
+
+static int cmp_share(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->share, b->share);
+}
+
+static void print_share(FILE *out, const struct site_row *row)
+{
+	fprintf(out, "%.2f%%", 100 * row->share);
+}
+
+static int cmp_allocs(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->allocs.value, b->site->allocs.value);
+}
+
+static void print_allocs(FILE *out, const struct site_row *row)
+{
+	print_estimate_count(out, &row->site->allocs);
+}
+
+static double relative_error(const struct estimate *e)
+{
+	return e->value > 0 ? e->error / e->value : 0;
+}
+
+static int cmp_error(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(relative_error(&a->site->allocs), relative_error(&b->site->allocs));
+}
+
+static void print_error(FILE *out, const struct site_row *row)
+{
+	fprintf(out, "%.1f%%", 100 * relative_error(&row->site->allocs));
+}
+
+static void print_rate(FILE *out, const struct site_row *row)
+{
+	char buf[FORMAT_BYTES];
+
+	fprintf(out, "%s%s", bound_mark(row),
+		format_si(buf, report__rate(row->report, row->site->allocs.value)));
+}
+
+static int cmp_bytes(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->bytes.value, b->site->bytes.value);
+}
+
+static void print_bytes(FILE *out, const struct site_row *row)
+{
+	print_estimate_bytes(out, &row->site->bytes);
+}
+
+static void print_bytes_rate(FILE *out, const struct site_row *row)
+{
+	char buf[FORMAT_BYTES];
+
+	fprintf(out, "%s%s", bound_mark(row),
+		format_bytes(buf, report__rate(row->report, row->site->bytes.value)));
+}
+
+static int cmp_avg(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->avg_bytes.value, b->site->avg_bytes.value);
+}
+
+static void print_avg(FILE *out, const struct site_row *row)
+{
+	print_estimate_bytes(out, &row->site->avg_bytes);
+}
+
+static int cmp_life(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->p50_life_ns, b->site->p50_life_ns);
+}
+
+static void print_life(FILE *out, const struct site_row *row)
+{
+	char buf[FORMAT_BYTES];
+
+	fputs(format_ns(buf, row->site->p50_life_ns), out);
+}
+
+static int cmp_frees(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->frees.value, b->site->frees.value);
+}
+
+static void print_frees(FILE *out, const struct site_row *row)
+{
+	print_estimate_count(out, &row->site->frees);
+}
+
+static int cmp_live(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->live_allocs.value, b->site->live_allocs.value);
+}
+
+static void print_live(FILE *out, const struct site_row *row)
+{
+	print_estimate_count(out, &row->site->live_allocs);
+}
+
+static int cmp_live_bytes(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->live_bytes.value, b->site->live_bytes.value);
+}
+
+static void print_live_bytes(FILE *out, const struct site_row *row)
+{
+	print_estimate_bytes(out, &row->site->live_bytes);
+}
+
+static const struct stack_frame *row_frame(const struct site_row *row)
+{
+	return stacks__frame(row->report->stacks, row->site->stack);
+}
+
+static int cmp_srcline(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_text(row_frame(a)->srcline, row_frame(b)->srcline);
+}
+
+static void print_srcline(FILE *out, const struct site_row *row)
+{
+	print_text(out, row_frame(row)->srcline ?: "-");
+}
+
+static int cmp_dso(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_text(row_frame(a)->dso, row_frame(b)->dso);
+}
+
+static void print_dso(FILE *out, const struct site_row *row)
+{
+	print_text(out, base_name(row_frame(row)->dso ?: "[unknown]"));
+}
+
+static int cmp_sym(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_text(row_frame(a)->sym, row_frame(b)->sym);
+}
+
+static void print_sym(FILE *out, const struct site_row *row)
+{
+	print_function(out, row_frame(row));
+}
+
+static int cmp_site(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_sym(a, b) ?: cmp_srcline(a, b);
+}
+
+static void print_site_name(FILE *out, const struct site_row *row)
+{
+	print_site(out, row_frame(row));
+}
+
+static const struct column columns[] = {
+	{ "share", "Share", 7, false, cmp_share, print_share },
+	{ "allocs", "Allocations", 14, false, cmp_allocs, print_allocs },
+	{ "error", "+-", 6, false, cmp_error, print_error },
+	{ "rate", "Allocs/s", 8, false, cmp_allocs, print_rate },
+	{ "bytes", "Bytes", 8, false, cmp_bytes, print_bytes },
+	{ "bytes_rate", "Bytes/s", 10, false, cmp_bytes, print_bytes_rate },
+	{ "avg", "Avg size", 8, false, cmp_avg, print_avg },
+	{ "life", "Med life", 8, false, cmp_life, print_life },
+	{ "frees", "Frees", 14, false, cmp_frees, print_frees },
+	{ "live", "Live", 12, false, cmp_live, print_live },
+	{ "live_bytes", "Live bytes", 10, false, cmp_live_bytes, print_live_bytes },
+	{ "srcline", "Source line", 24, true, cmp_srcline, print_srcline },
+	{ "dso", "Object", 20, true, cmp_dso, print_dso },
+	{ "sym", "Function", 30, true, cmp_sym, print_sym },
+	{ "site", "Site", 30, true, cmp_site, print_site_name },
+};
+
+#define NR_COLUMNS	(sizeof(columns) / sizeof(columns[0]))
+
+/* Names that fingers know from perf report. */
+static const char *const aliases[][2] = {
+	{ "overhead", "share" }, { "symbol", "sym" }, { "srcfile", "srcline" }, { "size", "avg" },
+};
+
+static const struct column *find_column(const char *key, size_t bytes)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+		if (strlen(aliases[i][0]) == bytes && !strncmp(aliases[i][0], key, bytes))
+			return find_column(aliases[i][1], strlen(aliases[i][1]));
+	}
+	for (i = 0; i < NR_COLUMNS; i++) {
+		if (strlen(columns[i].key) == bytes && !strncmp(columns[i].key, key, bytes))
+			return &columns[i];
+	}
+	return NULL;
+}
+
+static int reject_column(const char *option, const char *key, size_t bytes)
+{
+	char keys[256];
+	size_t i, used = 0;
+
+	for (i = 0; i < NR_COLUMNS; i++)
+		used += snprintf(keys + used, sizeof(keys) - used, "%s%s", i ? ", " : "",
+				 columns[i].key);
+	pr_err("%s: no column '%.*s'; there are %s\n", option, (int)bytes, key, keys);
+	return -EINVAL;
+}
+
+int columns__parse(const char *option, const char *keys, struct column_list *ret)
+{
+	ret->nr = 0;
+	for (;;) {
+		size_t bytes = strcspn(keys, ",");
+		const struct column *column = find_column(keys, bytes);
+
+		if (!column)
+			return reject_column(option, keys, bytes);
+		if (ret->nr == MAX_COLUMNS) {
+			pr_err("%s: at most %d columns\n", option, MAX_COLUMNS);
+			return -EINVAL;
+		}
+		ret->cols[ret->nr++] = column;
+		if (!keys[bytes])
+			return 0;
+		keys += bytes + 1;
+	}
+}
+
+void columns__default(const struct report *r, struct column_list *ret)
+{
+	if (r->totals.sampled_allocs.error > 0)
+		columns__parse("", "share,allocs,error,rate,bytes,avg,life,site", ret);
+	else
+		columns__parse("", "share,allocs,rate,bytes,avg,life,site", ret);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * columns.h - the columns of the sites table, and the rows in their order.
+ */
+#ifndef PERF_CHURN_VIEW_COLUMNS_H
+#define PERF_CHURN_VIEW_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "churn/report.h"
+
+/** struct site_row - One row. @share: Of all allocations, or bytes with --by bytes; 0 to 1. */
+struct site_row {
+	const struct report *report;
+	const struct report_site *site;
+	size_t site_idx;
+	size_t rank;
+	double share;
+};
+
+/**
+ * struct column - One row here, its two functions and a line in the man page make a column.
+ * @key: Name for -F and --sort.
+ * @width: At least the title's.
+ * @left: Left aligned; only such a column may be the last.
+ * @cmp: Order of --sort; the largest, or for names the first, comes first.
+ */
+struct column {
+	const char *key, *title;
+	int width;
+	bool left;
+	int (*cmp)(const struct site_row *a, const struct site_row *b);
+	void (*print)(FILE *out, const struct site_row *row);
+};
+
+#define MAX_COLUMNS	24
+
+struct column_list {
+	const struct column *cols[MAX_COLUMNS];
+	size_t nr;
+};
+
+/**
+ * columns__parse() - Comma-separated keys.
+ * @option: Name for the error line, which lists all keys.
+ *
+ * Return: 0, or -EINVAL, printed.
+ */
+int columns__parse(const char *option, const char *keys, struct column_list *ret);
+
+/** columns__default() - What is shown without -F: the error column only where there is one. */
+void columns__default(const struct report *r, struct column_list *ret);
+
+#endif /* PERF_CHURN_VIEW_COLUMNS_H */

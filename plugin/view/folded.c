@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One line a stack for flamegraph.pl and its kin. Stacks that differ only in addresses have the
+ * same names: their lines are added up.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "churn/stacks.h"
+#include "format.h"
+#include "names_of.h"
+#include "view.h"
+
+struct line {
+	char *stack;
+	double weight;
+};
+
+/* ';' parts frames and the last blank parts the number; neither may come from a name. */
+static void sanitize(char *text)
+{
+	for (; *text; text++) {
+		if (*text == ';')
+			*text = ':';
+	}
+}
+
+static int print_names(FILE *out, const struct report *r, const struct report_path *p,
+		       size_t max_stack)
+{
+	const struct stack_frame **frames;
+	__u32 stack = p->stack;
+	size_t nr = 0, i;
+
+	frames = calloc(max_stack + 1, sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	for (; stack != STACK_NONE && nr < max_stack; stack = stacks__caller(r->stacks, stack))
+		frames[nr++] = stacks__frame(r->stacks, stack);
+	for (i = nr; i-- > 0;) {
+		char *name = NULL;
+		size_t bytes = 0;
+		FILE *to = open_memstream(&name, &bytes);
+
+		if (!to)
+			break;
+		print_function(to, frames[i]);
+		if (!frames[i]->sym && frames[i]->dso) {
+			fputc('@', to);
+			print_text(to, base_name(frames[i]->dso));
+		}
+		fclose(to);
+		sanitize(name);
+		fprintf(out, ";%s", name);
+		free(name);
+	}
+	free(frames);
+	return 0;
+}
+
+static int make_line(const struct report *r, const struct report_path *p,
+		     const struct view_opts *opts, struct line *ret)
+{
+	const char *entry = entry_point_name(p->fn);
+	size_t bytes = 0;
+	char comm[256];
+	FILE *out;
+	int err;
+
+	snprintf(comm, sizeof(comm), "%s", p->comm[0] ? p->comm : "[unknown]");
+	sanitize(comm);
+	ret->stack = NULL;
+	out = open_memstream(&ret->stack, &bytes);
+	if (!out)
+		return -ENOMEM;
+	print_text(out, comm);
+	err = print_names(out, r, p, opts->max_stack);
+	if (entry)
+		fprintf(out, ";%s", entry);
+	ret->weight = opts->by_bytes ? p->bytes.value : p->allocs.value;
+	return fclose(out) ? -ENOMEM : err;
+}
+
+static int cmp_lines(const void *a, const void *b)
+{
+	return strcmp(((const struct line *)a)->stack, ((const struct line *)b)->stack);
+}
+
+static void print_lines(FILE *out, struct line *lines, size_t nr)
+{
+	size_t i, end;
+
+	qsort(lines, nr, sizeof(*lines), cmp_lines);
+	for (i = 0; i < nr; i = end) {
+		double weight = 0;
+
+		for (end = i; end < nr && !strcmp(lines[end].stack, lines[i].stack); end++)
+			weight += lines[end].weight;
+		fprintf(out, "%s %.0f\n", lines[i].stack, weight);
+	}
+}
+
+int view__folded(FILE *out, const struct report *r, const struct view_opts *opts)
+{
+	struct line *lines = calloc(r->nr_paths + 1, sizeof(*lines));
+	size_t nr = 0;
+	int err = 0;
+
+	if (!lines)
+		return -ENOMEM;
+	while (nr < r->nr_paths && !err) {
+		err = make_line(r, &r->paths[nr], opts, &lines[nr]);
+		nr++;
+	}
+	if (!err)
+		print_lines(out, lines, nr);
+	while (nr-- > 0)
+		free(lines[nr].stack);
+	free(lines);
+	return err;
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+
+#include "churn/stacks.h"
+#include "format.h"
+#include "json_out.h"
+#include "view.h"
+
+static void print_lost(struct json_out *j, const struct report *r)
+{
+	const struct report_losses *l = &r->losses;
+
+	json__open(j, "lost", '{');
+	json__u64(j, "samples", l->perf_other);
+	json__u64(j, "churn_events", report__nr_lost(r));
+	json__u64(j, "output", l->output);
+	json__u64(j, "map", l->map);
+	json__u64(j, "inflight", l->inflight);
+	json__u64(j, "perf_churn", l->perf_churn);
+	json__close(j, '}');
+}
+
+static void print_recording(struct json_out *j, const struct report *r)
+{
+	const struct report_recording *rec = &r->recording;
+
+	json__open(j, "recording", '{');
+	json__string(j, "command", rec->command);
+	json__string(j, "hostname", rec->hostname);
+	json__number(j, "duration_s", rec->duration_s);
+	json__u64(j, "cpus", rec->nr_cpus > 0 ? rec->nr_cpus : 0);
+	json__string(j, "method", rec->method);
+	json__u64(j, "sample_period", rec->sample_period);
+	json__string(j, "cpu_event", rec->cpu_event);
+	json__number(j, "freq_hz", rec->freq_hz);
+	print_lost(j, r);
+	json__number(j, "gap_s", r->losses.gap_ns / 1e9);
+	json__bool(j, "truncated", rec->truncated);
+	json__bool(j, "filtered", rec->filtered);
+	json__bool(j, "lower_bounds", report__is_lower_bound(r));
+	json__close(j, '}');
+}
+
+static void print_totals(struct json_out *j, const struct report *r)
+{
+	const struct report_totals *t = &r->totals;
+
+	json__open(j, "totals", '{');
+	json__estimate(j, "allocs", &t->allocs);
+	json__estimate(j, "frees", &t->frees);
+	json__estimate(j, "bytes", &t->bytes);
+	json__estimate(j, "failed", &t->failed);
+	json__estimate(j, "live_allocs", &t->live_allocs);
+	json__estimate(j, "live_bytes", &t->live_bytes);
+	json__number(j, "allocs_per_s", report__rate(r, t->allocs.value));
+	json__number(j, "allocs_per_s_error", report__rate(r, t->allocs.error));
+	json__number(j, "frees_per_s", report__rate(r, t->frees.value));
+	json__number(j, "bytes_per_s", report__rate(r, t->bytes.value));
+	json__u64(j, "freed_before", t->freed_before);
+	json__u64(j, "reallocs", t->reallocs);
+	json__u64(j, "free_null", t->free_null);
+	json__u64(j, "free_internal", t->free_internal);
+	json__close(j, '}');
+}
+
+static const char *verdict_name(enum report_verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_EMPTY:
+		return "empty";
+	case VERDICT_NOT_CHURN:
+		return "not churn";
+	case VERDICT_SOME:
+		return "some churn";
+	case VERDICT_CHURN:
+		return "churn";
+	case VERDICT_UNKNOWN:
+		break;
+	}
+	return "unknown";
+}
+
+static void print_cpu(struct json_out *j, const struct report *r)
+{
+	const struct report_cpu *c = &r->cpu;
+
+	json__open(j, "cpu", '{');
+	json__string(j, "verdict", verdict_name(r->verdict));
+	json__u64(j, "samples", c->nr_samples);
+	json__u64(j, "allocator_samples", c->nr_allocator);
+	if (c->nr_samples)
+		json__estimate(j, "allocator_share", &c->share);
+	else
+		json__string(j, "allocator_share", NULL);
+	json__u64(j, "probe_samples", c->nr_probe);
+	json__number(j, "probe_share", c->probe_share);
+	json__u64(j, "chained_samples", c->nr_chained);
+	json__u64(j, "unnamed_allocator_samples", c->nr_unnamed_libc);
+	json__close(j, '}');
+}
+
+static void print_histogram(struct json_out *j, const char *key, const char *bound_key,
+			    const char *count_key, const struct report_class *classes, size_t nr)
+{
+	size_t i;
+
+	json__open(j, key, '[');
+	for (i = 0; i < nr; i++) {
+		json__open(j, NULL, '{');
+		json__u64(j, bound_key, classes[i].le);
+		json__estimate(j, count_key, &classes[i].count);
+		json__close(j, '}');
+	}
+	json__close(j, ']');
+}
+
+static void print_function_name(struct json_out *j, const char *key, const struct stack_frame *f)
+{
+	char address[32];
+
+	if (f->sym) {
+		json__string(j, key, f->sym);
+		return;
+	}
+	snprintf(address, sizeof(address), "%#llx", f->rel_ip);
+	json__string(j, key, f->rel_ip ? address : "[unknown]");
+}
+
+/* The heaviest stack of a site, cut at the site. */
+static __u32 hottest_stack(const struct report *r, const struct report_site *site, bool by_bytes)
+{
+	size_t i, best = site->first_path;
+
+	for (i = best + 1; i < site->first_path + site->nr_paths; i++) {
+		const struct report_path *a = &r->paths[i], *b = &r->paths[best];
+
+		if (by_bytes ? a->bytes.value > b->bytes.value : a->allocs.value > b->allocs.value)
+			best = i;
+	}
+	return stacks__site(r->stacks, r->paths[best].stack);
+}
+
+static void print_stack(struct json_out *j, const struct report *r, const struct report_site *site,
+			const struct view_opts *opts)
+{
+	__u32 stack = hottest_stack(r, site, opts->by_bytes);
+	size_t depth = 0;
+
+	json__open(j, "stack", '[');
+	for (; stack != STACK_NONE && depth < opts->max_stack; depth++) {
+		print_function_name(j, NULL, stacks__frame(r->stacks, stack));
+		stack = stacks__caller(r->stacks, stack);
+	}
+	json__close(j, ']');
+}
+
+static void print_site_object(struct json_out *j, const struct site_row *row,
+			      const struct view_opts *opts)
+{
+	const struct report_site *s = row->site;
+	const struct stack_frame *f = stacks__frame(row->report->stacks, s->stack);
+
+	json__open(j, NULL, '{');
+	json__u64(j, "rank", row->rank);
+	print_function_name(j, "function", f);
+	json__string(j, "dso", f->dso);
+	json__string(j, "srcline", f->srcline);
+	print_stack(j, row->report, s, opts);
+	json__number(j, "share", row->share);
+	json__estimate(j, "allocs", &s->allocs);
+	json__estimate(j, "bytes", &s->bytes);
+	json__number(j, "allocs_per_s", report__rate(row->report, s->allocs.value));
+	json__estimate(j, "avg_size", &s->avg_bytes);
+	json__number(j, "p50_life_ns", s->p50_life_ns);
+	json__estimate(j, "frees", &s->frees);
+	json__estimate(j, "live_allocs", &s->live_allocs);
+	json__estimate(j, "live_bytes", &s->live_bytes);
+	json__close(j, '}');
+}
+
+static int print_sites(struct json_out *j, const struct report *r, const struct view_opts *opts)
+{
+	struct site_row *rows;
+	size_t nr, i;
+
+	if (rows__new(r, opts, &rows, &nr))
+		return -ENOMEM;
+	json__open(j, "sites", '[');
+	for (i = 0; i < nr; i++)
+		print_site_object(j, &rows[i], opts);
+	json__close(j, ']');
+	free(rows);
+	return 0;
+}
+
+static void print_probes(struct json_out *j, const struct report *r)
+{
+	size_t i;
+
+	json__open(j, "probes", '[');
+	for (i = 0; i < r->nr_probes; i++) {
+		const struct report_probe *p = &r->probes[i];
+
+		json__open(j, NULL, '{');
+		json__string(j, "symbol", p->symbol);
+		json__string(j, "object", p->object);
+		json__u64(j, "offset", p->offset);
+		json__u64(j, "hits", p->nr_hits);
+		json__bool(j, "emulated", p->emulated);
+		json__close(j, '}');
+	}
+	json__close(j, ']');
+}
+
+static void print_check(struct json_out *j, const struct report *r)
+{
+	const struct report_check *c = &r->check;
+
+	json__open(j, "self_check", '{');
+	json__u64(j, "alloc_samples", c->nr_allocs);
+	json__u64(j, "free_samples", c->nr_frees);
+	json__u64(j, "undecodable_samples", c->nr_bad);
+	json__u64(j, "probe_hits", r->totals.hits);
+	print_probes(j, r);
+	json__estimate(j, "sampled_allocs", &r->totals.sampled_allocs);
+	json__estimate(j, "sampled_bytes", &r->totals.sampled_bytes);
+	json__estimate(j, "sampled_frees", &r->totals.sampled_frees);
+	json__bool(j, "totals_counted", r->recording.has_windows);
+	json__u64(j, "stacks", c->nr_stacks);
+	json__u64(j, "stacks_without_caller", c->nr_caller_missing);
+	json__u64(j, "stacks_caller_twice", c->nr_caller_twice);
+	json__u64(j, "stacks_repaired", c->nr_repaired);
+	json__u64(j, "stacks_cut", c->nr_cut);
+	json__u64(j, "stacks_empty", c->nr_no_stack);
+	json__u64(j, "frames", c->nr_frames);
+	json__u64(j, "frames_unmapped", c->nr_unmapped);
+	json__u64(j, "frames_unnamed", c->nr_unnamed);
+	json__u64(j, "frees_matched", c->nr_freed);
+	json__u64(j, "frees_unseen", c->nr_freed_unseen);
+	json__u64(j, "frees_inherited", c->nr_freed_inherited);
+	json__u64(j, "frees_unmatched", c->nr_freed_unmatched);
+	json__u64(j, "allocs_untracked", c->nr_untracked);
+	json__close(j, '}');
+}
+
+int view__json(FILE *out, const struct report *r, const struct view_opts *opts)
+{
+	struct json_out j = { .out = out };
+	int err;
+
+	json__open(&j, NULL, '{');
+	json__string(&j, "schema", "perf-churn-report/1");
+	print_recording(&j, r);
+	print_totals(&j, r);
+	print_cpu(&j, r);
+	print_histogram(&j, "size_histogram", "le", "allocs", r->sizes, r->nr_sizes);
+	print_histogram(&j, "lifetime_histogram", "le_ns", "frees", r->lives, r->nr_lives);
+	err = print_sites(&j, r, opts);
+	print_check(&j, r);
+	json__close(&j, '}');
+	return err;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "churn/stacks.h"
+#include "view.h"
+
+/* What decides between equals: share, then the name, so that output never depends on luck. */
+static int cmp_equals(const struct site_row *a, const struct site_row *b)
+{
+	const struct stack_frame *x, *y;
+	int order;
+
+	if (a->share != b->share)
+		return a->share < b->share ? 1 : -1;
+	x = stacks__frame(a->report->stacks, a->site->stack);
+	y = stacks__frame(b->report->stacks, b->site->stack);
+	order = strcmp(x->sym ?: "", y->sym ?: "");
+	if (!order)
+		order = (x->rel_ip > y->rel_ip) - (x->rel_ip < y->rel_ip);
+	return order ?: (a->site_idx > b->site_idx) - (a->site_idx < b->site_idx);
+}
+
+static int cmp_rows(const void *a, const void *b, void *sort_keys)
+{
+	const struct column_list *sort = sort_keys;
+	const struct site_row *x = a, *y = b;
+	size_t i;
+
+	for (i = 0; i < sort->nr; i++) {
+		int order = sort->cols[i]->cmp(x, y);
+
+		if (order)
+			return order;
+	}
+	return cmp_equals(x, y);
+}
+
+static double row_share(const struct report *r, const struct report_site *site, bool by_bytes)
+{
+	double own = by_bytes ? site->bytes.value : site->allocs.value;
+	double all = by_bytes ? r->totals.sampled_bytes.value : r->totals.sampled_allocs.value;
+
+	return all > 0 ? own / all : 0;
+}
+
+int rows__new(const struct report *r, const struct view_opts *opts, struct site_row **ret,
+	      size_t *ret_nr)
+{
+	struct site_row *rows = calloc(r->nr_sites + 1, sizeof(*rows));
+	size_t nr = 0, i;
+
+	if (!rows)
+		return -ENOMEM;
+	for (i = 0; i < r->nr_sites; i++) {
+		double share = row_share(r, &r->sites[i], opts->by_bytes);
+
+		if (share >= opts->min_share)
+			rows[nr++] = (struct site_row){ r, &r->sites[i], i, 0, share };
+	}
+	qsort_r(rows, nr, sizeof(*rows), cmp_rows, (void *)&opts->sort);
+	for (i = 0; i < nr; i++)
+		rows[i].rank = i + 1;
+	*ret = rows;
+	*ret_nr = opts->limit && opts->limit < nr ? opts->limit : nr;
+	return 0;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The text report: where it comes from, the verdict, totals, histograms, sites, self-check.
+ * Lines of comment begin with "#", as in perf report.
+ */
+#include <math.h>
+
+#include "format.h"
+#include "stdio_priv.h"
+
+static void print_recording(FILE *out, const struct report *r)
+{
+	const struct report_recording *rec = &r->recording;
+
+	if (rec->command) {
+		fputs("# command  : ", out);
+		print_text(out, rec->command);
+		fputc('\n', out);
+	}
+	fprintf(out, "# recorded : %.3f s", rec->duration_s);
+	if (rec->nr_cpus > 0)
+		fprintf(out, " on %d CPU%s", rec->nr_cpus, rec->nr_cpus == 1 ? "" : "s");
+	if (rec->hostname) {
+		fputs(" of ", out);
+		print_text(out, rec->hostname);
+	}
+	if (rec->truncated)
+		fputs("; the file ends early", out);
+	fputc('\n', out);
+}
+
+static void print_events(FILE *out, const struct report *r)
+{
+	const struct report_recording *rec = &r->recording;
+
+	fputs("# events   : ", out);
+	print_text(out, rec->cpu_event ?: "no CPU event");
+	if (rec->freq_hz > 0)
+		fprintf(out, " at %.0f Hz", rec->freq_hz);
+	fprintf(out, ", allocations by %s", rec->method ?: "an unknown method");
+	if (rec->sample_period == 1)
+		fputs(", every one", out);
+	else if (rec->sample_period > 1)
+		fprintf(out, ", about one in %llu sampled", rec->sample_period);
+	fputc('\n', out);
+}
+
+static void print_cause(FILE *out, const char **separator, __u64 nr, const char *cause)
+{
+	char buf[FORMAT_BYTES];
+
+	if (!nr)
+		return;
+	fprintf(out, "%s%s %s", *separator, format_count(buf, nr), cause);
+	*separator = ", ";
+}
+
+static void print_losses(FILE *out, const struct report *r)
+{
+	const struct report_losses *l = &r->losses;
+	const char *separator = "";
+	char buf[FORMAT_BYTES];
+	__u64 full = l->output > l->perf_churn ? l->output : l->perf_churn;
+
+	fputs("# lost     : ", out);
+	print_cause(out, &separator, full, "churn samples (ring full)");
+	print_cause(out, &separator, l->map, "churn samples (BPF map full)");
+	print_cause(out, &separator, l->inflight, "churn samples (call without its return)");
+	print_cause(out, &separator, l->perf_other, "other samples (ring full)");
+	if (l->gap_ns) {
+		fprintf(out, "%sprocesses ran up to %s without probes", separator,
+			format_ns(buf, l->gap_ns));
+		separator = ", ";
+	}
+	fprintf(out, "%s\n", *separator ? "" : "nothing");
+}
+
+static void print_notes(FILE *out, const struct report *r)
+{
+	if (r->recording.filtered)
+		fputs("# filtered : options leave samples out; all figures are about the rest\n", out);
+	if (!r->recording.has_weights)
+		fputs("# note     : not recorded by perf churn: no frees, no lifetimes, no failed calls;\n"
+		      "#            each event counts as one allocation\n", out);
+	else if (!r->recording.has_frees)
+		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
+	if (report__is_lower_bound(r))
+		fputs("# note     : what is marked \">=\", and all counts of sites, are lower bounds\n",
+		      out);
+}
+
+static void print_silent_objects(FILE *out, const struct report *r)
+{
+	const struct report_probe *silent;
+	const char *separator;
+	size_t idx, i;
+
+	for (idx = 0; (silent = report__silent_object(r, idx)); idx++) {
+		fputs("# warning  : no hits in ", out);
+		print_text(out, silent->object);
+		separator = " (";
+		for (i = 0; i < r->nr_probes; i++) {
+			if (r->probes[i].object != silent->object)
+				continue;
+			fputs(separator, out);
+			print_text(out, r->probes[i].symbol);
+			separator = ", ";
+		}
+		fputs("): the program may use another allocator\n", out);
+	}
+}
+
+static void print_verdict(FILE *out, const struct report *r, const struct view_opts *opts)
+{
+	static const char *const words[] = {
+		[VERDICT_EMPTY] = "No allocations", [VERDICT_NOT_CHURN] = "Not churn",
+		[VERDICT_SOME] = "Some churn", [VERDICT_CHURN] = "Churn",
+		[VERDICT_UNKNOWN] = "Perhaps churn",
+	};
+	char rate[FORMAT_BYTES];
+
+	fprintf(out, "%s%s%s: ", opts->color ? "\033[1m" : "", words[r->verdict],
+		opts->color ? "\033[0m" : "");
+	if (r->verdict == VERDICT_EMPTY) {
+		fputs("none was seen in this recording\n", out);
+		return;
+	}
+	if (r->cpu.nr_samples)
+		fprintf(out, "the allocator takes %.1f %%%s of the CPU, ", 100 * r->cpu.share.value,
+			r->cpu.nr_samples < 100 ? " (few samples)" : "");
+	fprintf(out, "%s allocations/s",
+		format_si(rate, report__rate(r, r->totals.allocs.value)));
+	if (!r->cpu.nr_samples)
+		fputs("; no CPU samples to weigh them against", out);
+	fputc('\n', out);
+}
+
+static const char *bound_mark(const struct report *r)
+{
+	if (r->recording.has_windows)
+		return r->losses.gap_ns || r->recording.truncated ? ">=" : "";
+	return report__is_lower_bound(r) ? ">=" : "";
+}
+
+/* "  Allocations  2,541,003 +- 1.2 %   1.21 M/s" */
+static void print_flow(FILE *out, const struct report *r, const char *title,
+		       const struct estimate *e, bool bytes)
+{
+	const char *(*format)(char *, double) = bytes ? format_bytes : format_count;
+	char value[FORMAT_BYTES], error[FORMAT_BYTES], rate[FORMAT_BYTES];
+	char cell[2 * FORMAT_BYTES];
+
+	snprintf(cell, sizeof(cell), "%s%s", bound_mark(r), format(value, e->value));
+	fprintf(out, "  %-12s %15s %-9s", title, cell, format_error(error, e));
+	snprintf(cell, sizeof(cell), "%s%s/s", bound_mark(r),
+		 bytes ? format_bytes(rate, report__rate(r, e->value)) :
+			 format_si(rate, report__rate(r, e->value)));
+	fprintf(out, " %12s", cell);
+}
+
+static void print_count(FILE *out, const char *title, const struct estimate *e)
+{
+	char value[FORMAT_BYTES], error[FORMAT_BYTES];
+
+	fprintf(out, "   %s %s", title, format_count(value, e->value));
+	if (e->error > 0)
+		fprintf(out, " %s", format_error(error, e));
+}
+
+static void print_totals(FILE *out, const struct report *r)
+{
+	const struct report_totals *t = &r->totals;
+	struct estimate before = { t->freed_before, 0 };
+	char buf[FORMAT_BYTES];
+
+	print_flow(out, r, "Allocations", &t->allocs, false);
+	print_count(out, "failed", &t->failed);
+	fputc('\n', out);
+	print_flow(out, r, "Bytes", &t->bytes, true);
+	fputc('\n', out);
+	if (!r->recording.has_frees)
+		return;
+	print_flow(out, r, "Frees", &t->frees, false);
+	print_count(out, "of blocks allocated before", &before);
+	fputc('\n', out);
+	fprintf(out, "  %-12s %15s %-9s", "Live at end", format_count(buf, t->live_allocs.value),
+		"");
+	format_error(buf, &t->live_allocs);
+	fprintf(out, "%s", buf);
+	fprintf(out, " %12s\n", format_bytes(buf, t->live_bytes.value));
+}
+
+static void print_cpu(FILE *out, const struct report *r)
+{
+	const struct report_cpu *c = &r->cpu;
+	char value[FORMAT_BYTES];
+
+	if (!c->nr_samples && !c->nr_probe)
+		return;
+	snprintf(value, sizeof(value), "%.1f %%", 100 * c->share.value);
+	fprintf(out, "  %-12s %15s", "CPU share", value);
+	if (c->share.error > 0)
+		fprintf(out, " +- %.1f", 100 * c->share.error);
+	fprintf(out, "   %llu of %llu samples have an allocator function on their stack\n",
+		c->nr_allocator, c->nr_samples);
+	if (c->nr_unnamed_libc)
+		fprintf(out, "  %28s   %llu more lie in nameless code of the C library: its debug symbols would tell\n",
+			"", c->nr_unnamed_libc);
+	if (c->nr_probe)
+		fprintf(out, "  %28s   %llu more (%.1f %% of the CPU) are the cost of the probes, left out\n",
+			"", c->nr_probe, 100 * c->probe_share);
+}
+
+int view__stdio(FILE *out, const struct report *r, const struct view_opts *opts)
+{
+	int err;
+
+	if (!opts->quiet) {
+		print_recording(out, r);
+		print_events(out, r);
+		print_losses(out, r);
+		print_notes(out, r);
+		print_silent_objects(out, r);
+		fputs("#\n", out);
+		print_verdict(out, r, opts);
+		fputc('\n', out);
+	}
+	print_totals(out, r);
+	print_cpu(out, r);
+	print_histograms(out, r);
+	err = print_sites_table(out, r, opts);
+	if (!err && !opts->quiet)
+		print_self_check(out, r, opts);
+	return err;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+#include <string.h>
+
+#include "format.h"
+#include "stdio_priv.h"
+
+static void print_probes(FILE *out, const struct report *r)
+{
+	size_t nr_hit = 0, nr_stepped = 0, i;
+	char hits[FORMAT_BYTES];
+	double sum = 0;
+
+	if (!r->nr_probes)
+		return;
+	for (i = 0; i < r->nr_probes; i++) {
+		nr_hit += r->probes[i].nr_hits > 0;
+		nr_stepped += !r->probes[i].emulated;
+		sum += r->probes[i].nr_hits;
+	}
+	fprintf(out, "#   probes   : %zu of %zu fired, %s hits", nr_hit, r->nr_probes,
+		format_count(hits, sum));
+	if (nr_stepped)
+		fprintf(out, "; %zu are single-stepped, which is slow", nr_stepped);
+	fputc('\n', out);
+}
+
+static void print_each_probe(FILE *out, const struct report *r)
+{
+	char hits[FORMAT_BYTES];
+	size_t i;
+
+	for (i = 0; i < r->nr_probes; i++) {
+		fprintf(out, "#              %12s hits  ", format_count(hits, r->probes[i].nr_hits));
+		print_text(out, r->probes[i].symbol);
+		fputs(" in ", out);
+		print_text(out, r->probes[i].object);
+		fputc('\n', out);
+	}
+}
+
+static void print_events(FILE *out, const struct report *r)
+{
+	const struct report_losses *l = &r->losses;
+	const struct report_check *c = &r->check;
+
+	fprintf(out, "#   events   : %llu allocation and %llu free samples read, %llu lost"
+		" (ring full %llu, map full %llu, no return %llu), %llu not decodable\n",
+		c->nr_allocs, c->nr_frees, report__nr_lost(r),
+		l->output > l->perf_churn ? l->output : l->perf_churn, l->map, l->inflight,
+		c->nr_bad);
+}
+
+static void print_stacks(FILE *out, const struct report *r)
+{
+	const struct report_check *c = &r->check;
+
+	fputs("#   stacks   : ", out);
+	if (c->nr_stacks)
+		fprintf(out, "caller present in %llu of %llu, %llu repaired, ",
+			c->nr_stacks - c->nr_caller_missing, c->nr_stacks, c->nr_repaired);
+	if (c->nr_caller_twice)
+		fprintf(out, "caller doubled in %llu, ", c->nr_caller_twice);
+	fprintf(out, "%llu end before their thread's start, %llu without any frame\n", c->nr_cut,
+		c->nr_no_stack);
+}
+
+static void print_frees(FILE *out, const struct report *r)
+{
+	const struct report_check *c = &r->check;
+
+	if (!r->recording.has_frees)
+		return;
+	fprintf(out, "#   frees    : %llu matched to their allocation; not matched: %llu allocated before,"
+		" %llu by a forked child, %llu whose allocation %s\n",
+		c->nr_freed, c->nr_freed_unseen, c->nr_freed_inherited, c->nr_freed_unmatched,
+		r->recording.filtered ? "is left out" : "is not in the file");
+	if (c->nr_untracked)
+		fprintf(out, "#              %llu allocations not followed: too many live at a time\n",
+			c->nr_untracked);
+}
+
+static void print_scaled(FILE *out, const struct report *r)
+{
+	const struct report_totals *t = &r->totals;
+	const struct estimate *e = &t->sampled_allocs;
+	char estimate[FORMAT_BYTES], counted[FORMAT_BYTES], error[FORMAT_BYTES];
+	double off = e->value - t->allocs.value;
+
+	if (!r->recording.has_windows)
+		return;
+	fprintf(out, "#   scaled   : samples stand for %s allocations%s%s, counted were %s",
+		format_count(estimate, e->value), e->error > 0 ? " " : "", format_error(error, e),
+		format_count(counted, t->allocs.value));
+	if (t->allocs.value > 0)
+		fprintf(out, " (%+.2f %%", 100 * off / t->allocs.value);
+	if (t->allocs.value > 0 && e->error > 0)
+		fprintf(out, ", %.1f standard errors", fabs(off) / e->error);
+	fprintf(out, "%s\n", t->allocs.value > 0 ? ")" : "");
+}
+
+static void print_names(FILE *out, const struct report *r)
+{
+	const struct report_check *c = &r->check;
+
+	if (c->nr_frames)
+		fprintf(out, "#   names    : %llu frames, %llu without a function, %llu in no object\n",
+			c->nr_frames, c->nr_unnamed, c->nr_unmapped);
+}
+
+void print_self_check(FILE *out, const struct report *r, const struct view_opts *opts)
+{
+	fputs("#\n# Self-check\n", out);
+	print_probes(out, r);
+	if (opts->verbose > 0)
+		print_each_probe(out, r);
+	print_events(out, r);
+	print_stacks(out, r);
+	print_frees(out, r);
+	print_scaled(out, r);
+	print_names(out, r);
+	if (r->recording.has_frees)
+		fputs("#\n# Median life: by Kaplan-Meier, blocks still live count as cut off at the end; \"-\": not known.\n",
+		      out);
+}

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# perf-churn itself: the list of commands, the version, bad usage, and that perf finds it.
+
+. tests/lib.sh
+
+# cli STATUS ARGS - run perf-churn; its stdout and stderr in $T/out and $T/err
+cli()
+{
+	local want=$1 status
+
+	shift
+	timeout 20 perf-churn "$@" >"$T/out" 2>"$T/err" </dev/null
+	status=$?
+	is "'perf-churn $*' exits with $want" "$want" "$status"
+}
+
+cli 0 --version
+has "--version names the program" '^perf-churn version [0-9]+\.[0-9]+' "$T/out"
+is "--version says nothing else" "1 0" "$(wc -l <"$T/out") $(wc -l <"$T/err")"
+
+cli 0 --help
+has "--help lists record" '^   record +[A-Z]' "$T/out"
+has "--help lists report" '^   report +[A-Z]' "$T/out"
+check "--help leaves stderr alone" [ ! -s "$T/err" ]
+cp "$T/out" "$T/help"
+cli 0 -h
+check "-h is --help" cmp -s "$T/help" "$T/out"
+
+cli 129
+check "no arguments: the list goes to stderr" cmp -s "$T/help" "$T/err"
+cli 129 recrod
+is "an unknown command is named in one line" \
+	"perf churn: 'recrod' is not a perf churn command. See 'perf churn -h'." "$(cat "$T/err")"
+cli 129 --frobnicate
+has "an unknown option is named" "unknown option '--frobnicate'" "$T/err"
+cli 129 record --frobnicate
+has "a subcommand names its unknown option" 'frobnicate' "$T/err"
+cli 129 report --frobnicate
+has "so does report" 'frobnicate' "$T/err"
+
+for sub in record report; do
+	cli 129 $sub -h
+	cat "$T/out" "$T/err" >"$T/both"
+	has "'$sub -h' shows how to call it" "[Uu]sage: perf churn $sub " "$T/both"
+done
+
+if [ -w /dev/full ]; then
+	perf-churn --help >/dev/full 2>"$T/err"
+	is "a full disk is a failure" 1 $?
+	has "a full disk is named" 'cannot write standard output: No space left' "$T/err"
+fi
+
+if need_tool "$PERF" "perf finds perf-churn on PATH"; then
+	"$PERF" churn --version >"$T/perf" 2>&1
+	perf-churn --version >"$T/own"
+	check "perf finds perf-churn on PATH" cmp -s "$T/own" "$T/perf"
+	"$PERF" churn recrod >/dev/null 2>&1
+	is "perf passes the exit status on" 129 $?
+fi
+finish
