@@ -126,6 +126,9 @@ struct {
 /* Threads inside realloc or memalign, so that malloc and free need not ask the map in vain. */
 __s64 nr_nesting;
 
+/* Set by the recorder when the recording is over: probes take up to seconds to go away. */
+bool stopped;
+
 /* Hits of processes that found no room in the totals map. */
 __u64 nr_uncounted;
 
@@ -626,7 +629,7 @@ static __always_inline int handle_entry(struct pt_regs *ctx, __u64 *session_cook
 {
 	struct call call;
 
-	if (!call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
+	if (stopped || !call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
 		return 1;
 	count_hit(&call);
 	return on_entry(ctx, &call, session_cookie);

@@ -48,6 +48,7 @@ enum churn_flags {
 	CHURN_F_MOVED		= 1 << 0,	/* realloc handed out another address */
 	CHURN_F_UNSEEN		= 1 << 1,	/* free: its allocation was not seen */
 	CHURN_F_CROSS_THREAD	= 1 << 2,	/* free: by another thread than allocated */
+	CHURN_F_REPAIRED	= 1 << 3,	/* the recorder put the caller into the callchain */
 };
 
 struct churn_common {

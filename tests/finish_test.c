@@ -125,6 +125,8 @@ TEST_F(finish, puts_the_skipped_caller_into_a_free)
 	ASSERT_EQ((int)self->in.used, FINISH(TYPE_FP));
 	EXPECT_CHAIN(PERF_CONTEXT_USER, CALLER - 1, UPPER);
 	EXPECT_EQ(true, self->result.repaired);
+	memcpy(&f, (char *)self->out + 64 + 24 + 4, sizeof(f));
+	EXPECT_EQ(CHURN_F_REPAIRED, f.flags);
 	EXPECT_EQ(CHURN_FREE_ID, self->result.event_id);
 }
 
@@ -155,6 +157,8 @@ TEST_F(finish, takes_the_caller_once_where_the_kernel_put_it_in)
 	ASSERT_EQ((int)self->in.used - 8, FINISH(TYPE_FP));
 	EXPECT_CHAIN(PERF_CONTEXT_USER, CALLER - 1, UPPER);
 	EXPECT_EQ(false, self->result.repaired);
+	memcpy(&f, (char *)self->out + 64 + 24 + 4, sizeof(f));
+	EXPECT_EQ(0, f.flags);
 }
 
 TEST_F(finish, an_alloc_at_its_return_has_the_caller_already)
@@ -217,7 +221,7 @@ static void push_user_state(struct sample *s, __u64 sp)
 
 	push(s, 2);				/* PERF_SAMPLE_REGS_ABI_64 */
 	for (i = 0; i < NR_REGS; i++)
-		push(s, i == 7 ? sp : i == 8 ? SITE : 100 + i);
+		push(s, i == 7 ? sp : i == 8 ? SITE : 100ULL + i);
 	push(s, 24);				/* three words of stack */
 	push(s, CALLER);
 	push(s, 0x1111);

@@ -37,6 +37,8 @@ FIXTURE_TEARDOWN(space)
 	EXPECT_EQ(0, self->pool.nr_mappings);
 }
 
+#define DATA	7	/* an object without code */
+
 /* Objects are only compared here. */
 static struct dso *object(size_t nr)
 {
@@ -47,7 +49,9 @@ static struct dso *object(size_t nr)
 
 static int put(struct space **space, __u64 start, __u64 end, __u64 pgoff, size_t nr)
 {
-	struct mapping map = { .start = start, .end = end, .pgoff = pgoff, .dso = object(nr) };
+	struct mapping map = {
+		.start = start, .end = end, .pgoff = pgoff, .dso = object(nr), .exec = nr != DATA,
+	};
 
 	return space__map(space, &map);
 }
@@ -164,6 +168,18 @@ TEST_F(space, id_changes_when_a_mapping_becomes_another)
 	EXPECT_EQ(id, space__id(self->space));
 	ASSERT_EQ(0, put(&self->space, 0xa000, 0xb000, 0, 3));
 	EXPECT_NE(id, space__id(self->space));
+	id = space__id(self->space);
+	ASSERT_EQ(0, put(&self->space, 0xa000, 0xb000, 0, DATA));
+	EXPECT_NE(id, space__id(self->space));
+}
+
+TEST_F(space, id_stays_where_no_code_is)
+{
+	__u64 id = space__id(self->space);
+
+	ASSERT_EQ(0, put(&self->space, 0x1000, 0x9000, 0, DATA));
+	ASSERT_EQ(0, put(&self->space, 0x2000, 0x3000, 0, DATA));
+	EXPECT_EQ(id, space__id(self->space));
 }
 
 /* ------------------------------------------------------------------ processes */

@@ -11,6 +11,7 @@ import re
 import sys
 
 LINE = re.compile(r"^\s*(-?\d+)/(-?\d+)\s+(\d+\.\d+):\s+(\d+)\s+(\S+):\s+(.*)$")
+FLAGS = re.compile(r"flags=(\S+)")
 FIELD = re.compile(r"(\w+)=(0x[0-9a-fA-F]+|-?\d+)")
 
 
@@ -29,9 +30,9 @@ def add_free(counts, fields, period):
     flags = fields["flags"]
     counts["frees"] += 1
     counts["free_weight"] += period
-    counts["free_unseen"] += bool(flags & 2)
-    counts["free_cross"] += bool(flags & 4)
-    counts["free_inherited"] += bool(flags & 8)
+    counts["free_unseen"] += "UNSEEN" in flags
+    counts["free_cross"] += "CROSS_THREAD" in flags
+    counts["free_repaired"] += "REPAIRED" in flags
 
 
 def add_window(counts, fields):
@@ -67,6 +68,8 @@ def tally(lines):
         if not event.startswith("churn:"):
             continue
         fields = {k: int(v, 0) for k, v in FIELD.findall(trace)}
+        flags = FLAGS.search(trace)
+        fields["flags"] = flags.group(1).split("|") if flags else []
         period = int(period)
         if event == "churn:window":
             add_window(out["windows"]["total"], fields)

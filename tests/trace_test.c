@@ -24,11 +24,11 @@ TEST(cpu_event_knows_names_and_modifiers)
 	ASSERT_EQ(3, nr);
 	EXPECT_STREQ("cycles:u", ev[0].name);
 	EXPECT_EQ(PERF_TYPE_HARDWARE, ev[0].attr.type);
-	EXPECT_EQ(1, ev[0].attr.exclude_kernel);
-	EXPECT_EQ(0, ev[0].attr.exclude_user);
+	EXPECT_EQ(1, (int)ev[0].attr.exclude_kernel);
+	EXPECT_EQ(0, (int)ev[0].attr.exclude_user);
 	EXPECT_EQ(PERF_TYPE_SOFTWARE, ev[1].attr.type);
 	EXPECT_EQ(PERF_COUNT_SW_PAGE_FAULTS, ev[1].attr.config);
-	EXPECT_EQ(1, ev[2].attr.exclude_user);
+	EXPECT_EQ(1, (int)ev[2].attr.exclude_user);
 }
 
 TEST(cpu_event_refuses_what_it_does_not_know)
@@ -55,7 +55,7 @@ TEST(cpu_event_falls_back_from_cycles_only)
 	EXPECT_EQ(0, cpu_event__fall_back(&ev[0]));
 	EXPECT_STREQ("cpu-clock:u", ev[0].name);
 	EXPECT_EQ(PERF_COUNT_SW_CPU_CLOCK, ev[0].attr.config);
-	EXPECT_EQ(1, ev[0].attr.exclude_kernel);
+	EXPECT_EQ(1, (int)ev[0].attr.exclude_kernel);
 	EXPECT_EQ(-ENOENT, cpu_event__fall_back(&ev[1]));
 }
 

@@ -258,6 +258,7 @@ static int take_alloc(struct feed *f, const struct role *role, const struct pdsa
 		return 0;
 	}
 	check_caller(check, s, e.caller);
+	check->nr_repaired += !!(e.flags & CHURN_F_REPAIRED);
 	a = (struct model_alloc){ .size_bytes = e.size, .weight = e.weight, .seq = e.seq,
 				  .fn = e.fn };
 	return add_alloc(f, s, &a);
@@ -288,6 +289,7 @@ static int take_free(struct feed *f, const struct role *role, const struct pdsam
 		model__check(f->model)->nr_bad++;
 		return 0;
 	}
+	model__check(f->model)->nr_repaired += !!(e.flags & CHURN_F_REPAIRED);
 	free = (struct model_free){
 		.lifetime_ns = e.lifetime_ns, .weight = e.weight ?: 1, .seq = e.seq,
 		.pid = s->pid, .flags = e.flags, .counted = passes(f, s),

@@ -79,7 +79,9 @@ static const char *const c_wrappers[] = {
 	"_PyMem_DebugMalloc", "_PyMem_DebugCalloc", "_PyMem_DebugRealloc",
 	"_PyObject_Malloc", "_PyObject_Calloc", "_PyObject_Realloc", "_PyMem_Strdup",
 	"_PyMem_RawStrdup",
-	/* SQLite, OpenSSL */
+	/* libxml2, jq, SQLite, OpenSSL */
+	"xmlStrdup", "xmlStrndup", "jv_mem_alloc", "jv_mem_alloc_unguarded", "jv_mem_calloc",
+	"jv_mem_calloc_unguarded", "jv_mem_realloc", "jv_mem_strdup", "jv_mem_strdup_unguarded",
 	"sqlite3_malloc", "sqlite3_malloc64", "sqlite3_realloc", "sqlite3_realloc64",
 	"sqlite3Malloc", "sqlite3MallocZero", "sqlite3Realloc", "sqlite3MemMalloc",
 	"sqlite3MemRealloc", "sqlite3DbMallocRaw*", "sqlite3DbMallocZero", "sqlite3DbRealloc*",

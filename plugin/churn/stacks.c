@@ -277,10 +277,21 @@ static int end_stack(struct stacks *s, __u32 stack, const struct frame *frames, 
 	return name_line(s, s->nodes[site].frame, &frames[i], is_call(frames, i));
 }
 
+/*
+ * Where a walk by frame pointers has left the stack, only addresses in no object follow: they
+ * would make each sample a stack of its own.
+ */
+static size_t cut_garbage(const struct frame *frames, size_t nr)
+{
+	while (nr > 1 && !frames[nr - 1].kernel && !frames[nr - 1].dso && !frames[nr - 1].sym)
+		nr--;
+	return nr;
+}
+
 int stacks__add(struct stacks *s, const struct frame *frames, size_t nr, __u32 *ret)
 {
 	__u32 stack = STACK_NONE, frame;
-	size_t i = nr;
+	size_t i = nr = cut_garbage(frames, nr);
 	int err = 0;
 
 	while (i-- > 0) {

@@ -42,7 +42,8 @@ void stacks__free(struct stacks *s);
 
 /**
  * stacks__add() - Number of a stack; the same frames give the same number.
- * @frames: Innermost first, as machine__resolve() names them; kernel frames are left out.
+ * @frames: Innermost first, as machine__resolve() names them. Kernel frames are left out, and the
+ *	outermost ones that are in no object.
  * @ret: STACK_NONE when no user frame is there.
  *
  * Return: 0 or -ENOMEM.

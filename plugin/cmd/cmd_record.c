@@ -378,6 +378,7 @@ static int go(struct record *r)
 		rings__enable_churn(r->rings);
 	else
 		rings__enable(r->rings);
+	recording__begin(r->recording);
 	return late || !r->workload ? 0 : workload__start(r->workload);
 }
 
@@ -464,7 +465,9 @@ static void interrupt_workload(struct record *r)
 
 static int stop(struct record *r, int err)
 {
+	probes__stop(r->probes);
 	rings__disable_cpu(r->rings);
+	recording__end(r->recording);
 	if (r->workload && !r->workload_ended)
 		interrupt_workload(r);
 	err = detach_and_drain(r) ?: err;

@@ -34,6 +34,7 @@ struct recording {
 	__u64 slice_start_ns, window_start_ns;
 	__u64 slice_hits;
 	__u64 first_ns, last_ns;
+	__u64 end_ns;
 	int nr_cpus;
 	char finished[FINISH_MAX_BYTES] __attribute__((aligned(8)));
 };
@@ -94,6 +95,18 @@ static int describe_events(struct recording *r)
 	return pdwriter__start(r->out, out, nr, &info);
 }
 
+void recording__begin(struct recording *r)
+{
+	r->slice_start_ns = r->window_start_ns = now_ns();
+	if (r->windows)
+		windows__begin(r->windows, r->window_start_ns);
+}
+
+void recording__end(struct recording *r)
+{
+	r->end_ns = now_ns();
+}
+
 int recording__new(const struct record_opts *opts, struct rings *rings, struct probes *probes,
 		   struct follow *follow, struct recording **ret)
 {
@@ -109,7 +122,7 @@ int recording__new(const struct record_opts *opts, struct rings *rings, struct p
 	r->follow = follow;
 	r->period = opts->period ?: GOVERNOR_FIRST_PERIOD;
 	r->nr_cpus = rings__cpus(rings, &cpus);
-	r->slice_start_ns = r->window_start_ns = now_ns();
+	recording__begin(r);
 	err = windows__new(r->window_start_ns, &r->windows);
 	err = err ?: pdwriter__new(opts->output, &r->out) ?: describe_events(r);
 	if (err) {
@@ -373,11 +386,10 @@ static int write_probes(struct recording *r, __u64 time_ns)
 
 int recording__finish(struct recording *r)
 {
-	__u64 now = now_ns();
 	int err;
 
 	take_notes(r, false);
-	err = close_windows(r, now) ?: write_probes(r, now) ?: pdwriter__round(r->out);
+	err = close_windows(r, r->end_ns) ?: write_probes(r, r->end_ns) ?: pdwriter__round(r->out);
 	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
 	return err ?: pdwriter__finish(r->out);
 }

@@ -43,6 +43,12 @@ void recording__free(struct recording *r);
 /** recording__writer() - To write synthesised records with. */
 struct pdwriter *recording__writer(struct recording *r);
 
+/** recording__begin() - Everything is enabled: the first window starts now. */
+void recording__begin(struct recording *r);
+
+/** recording__end() - Nothing is counted any more: the last window ends now. */
+void recording__end(struct recording *r);
+
 /** recording__drain() - One pass over all rings, into the file. */
 int recording__drain(struct recording *r);
 

@@ -27,7 +27,7 @@
 	"{ 5, \"aligned_alloc\" }, { 6, \"posix_memalign\" }, { 7, \"valloc\" }, " \
 	"{ 8, \"pvalloc\" }, { 9, \"free\" }"
 #define FLAG_NAMES \
-	"{ 0x1, \"MOVED\" }, { 0x2, \"UNSEEN\" }, { 0x4, \"CROSS_THREAD\" }"
+	"{ 0x0, \"0\" }, { 0x1, \"MOVED\" }, { 0x2, \"UNSEEN\" }, { 0x4, \"CROSS_THREAD\" }, { 0x8, \"REPAIRED\" }"
 
 #define PRINT_FN	"__print_symbolic(REC->fn, " FN_NAMES ")"
 #define PRINT_FLAGS	"__print_flags(REC->flags, \"|\", " FLAG_NAMES ")"
@@ -54,7 +54,7 @@ static const char window_format[] =
 	U64(nr_failed, 48) U64(nr_free_null, 56) U64(nr_free_unseen, 64) U64(nr_free_internal, 72)
 	U64(nr_reallocs, 80) U64(nr_lost_output, 88) U64(nr_lost_map, 96)
 	U64(nr_lost_inflight, 104) U64(nr_hits, 112) U64(sample_period, 120) U64(gap_ns, 128)
-	"\nprint fmt: \"allocs=%llu bytes=%llu frees=%llu failed=%llu free_null=%llu free_unseen=%llu free_internal=%llu reallocs=%llu lost_output=%llu lost_map=%llu lost_inflight=%llu hits=%llu sample_period=%llu gap_ns=%llu\", "
+	"\nprint fmt: \"nr_allocs=%llu alloc_bytes=%llu nr_frees=%llu nr_failed=%llu nr_free_null=%llu nr_free_unseen=%llu nr_free_internal=%llu nr_reallocs=%llu nr_lost_output=%llu nr_lost_map=%llu nr_lost_inflight=%llu nr_hits=%llu sample_period=%llu gap_ns=%llu\", "
 	"REC->nr_allocs, REC->alloc_bytes, REC->nr_frees, REC->nr_failed, REC->nr_free_null, "
 	"REC->nr_free_unseen, REC->nr_free_internal, REC->nr_reallocs, REC->nr_lost_output, "
 	"REC->nr_lost_map, REC->nr_lost_inflight, REC->nr_hits, REC->sample_period, "
@@ -64,7 +64,7 @@ static const char probe_format[] =
 	"name: probe\nID: 65005\n" COMMON
 	U64(offset, 8) U64(nr_hits, 16) U32(site_delta, 24) U32(fn, 28) U32(emulated, 32)
 	U32(pad, 36) STR(symbol, 40, 32) STR(object, 72, 128)
-	"\nprint fmt: \"%s:%s+%u hits=%llu emulated=%u offset=0x%llx\", "
+	"\nprint fmt: \"%s:%s+%u nr_hits=%llu emulated=%u offset=0x%llx\", "
 	"REC->object, REC->symbol, REC->site_delta, REC->nr_hits, REC->emulated, REC->offset\n";
 
 static const struct {

@@ -189,7 +189,7 @@ int debuginfo__new(const struct object_file *file, struct debuginfo **ret)
 
 	if (!di)
 		return -ENOMEM;
-	di->dwfl = object__begin();
+	di->dwfl = object__begin(true);
 	if (di->dwfl)
 		mod = object__report(di->dwfl, file, 0);
 	if (mod)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <libiberty/hashtab.h>
 #include <linux/perf_event.h>
 
@@ -52,6 +53,7 @@ struct machine {
 	struct process *last_process;
 	__u32 ended_tids[NR_ENDED];
 	size_t next_ended;
+	bool said_too_many;
 	struct unwound unwound[MAX_UNWOUND];
 };
 
@@ -200,10 +202,14 @@ static void forget(struct machine *m, __u32 tid)
 }
 
 /* A record of the file may be wrong, but only running out of memory ends the reading. */
-static int tolerate(int err, const struct pdmap *map)
+static int tolerate(struct machine *m, int err, const struct pdmap *map)
 {
 	if (!err || err == -ENOMEM)
 		return err;
+	if (err == -E2BIG && !m->said_too_many) {
+		m->said_too_many = true;
+		pr_warning("too many mappings: from here on some are left out\n");
+	}
 	pr_debug("pid %u: mapping %#llx+%#llx left out: %s\n", map->pid, map->start, map->len,
 		 strerror(-err));
 	return 0;
@@ -213,6 +219,7 @@ static int map_user(struct machine *m, const struct pdmap *map)
 {
 	struct mapping new = {
 		.start = map->start, .end = map->start + map->len, .pgoff = map->pgoff,
+		.exec = !map->prot || map->prot & PROT_EXEC,	/* old records do not tell */
 	};
 	struct object_id id = {
 		.path = map->filename, .pid = map->pid, .start = map->start, .end = new.end,
@@ -235,9 +242,9 @@ int machine__mmap(struct machine *m, const struct pdmap *map)
 {
 	switch (map->cpumode) {
 	case PERF_RECORD_MISC_USER:
-		return tolerate(map_user(m, map), map);
+		return tolerate(m, map_user(m, map), map);
 	case PERF_RECORD_MISC_KERNEL:
-		return tolerate(kernel__map(m->kernel, map), map);
+		return tolerate(m, kernel__map(m->kernel, map), map);
 	default:			/* guests and hypervisors */
 		return 0;
 	}

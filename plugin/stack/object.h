@@ -5,6 +5,7 @@
 #ifndef PERF_CHURN_STACK_OBJECT_H
 #define PERF_CHURN_STACK_OBJECT_H
 
+#include <stdbool.h>
 #include <elfutils/libdwfl.h>
 #include <linux/types.h>
 
@@ -20,8 +21,12 @@ struct object_file {
 	struct build_id build_id;
 };
 
-/** object__begin() - An empty libdwfl session whose modules find their debug files as we do. */
-Dwfl *object__begin(void);
+/**
+ * object__begin() - An empty libdwfl session.
+ * @debug: Its modules look for separate debug files, as we do; costly, and of no use for
+ *	unwinding, which .eh_frame serves.
+ */
+Dwfl *object__begin(bool debug);
 
 /**
  * object__report() - Add an object to a session.

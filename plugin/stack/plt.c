@@ -60,7 +60,7 @@ static int add_relocations(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, struct
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t nr = nr_entries(data, sizeof(Elf64_Rela));
 	struct slot *grown;
-	GElf_Rela rela;
+	Elf64_Rela rela;
 
 	if (!nr)
 		return 0;
@@ -73,12 +73,19 @@ static int add_relocations(Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr, struct
 	for (size_t i = 0; i < nr; i++) {
 		struct slot slot = {};
 
-		if (!gelf_getrela(data, i, &rela))
-			break;
+		memcpy(&rela, (const Elf64_Rela *)data->d_buf + i, sizeof(rela));
 		slot.addr = rela.r_offset;
-		slot.name = symbol_name(elf, shdr, GELF_R_SYM(rela.r_info));
-		if (GELF_R_TYPE(rela.r_info) == R_X86_64_IRELATIVE)
+		switch (ELF64_R_TYPE(rela.r_info)) {
+		case R_X86_64_IRELATIVE:
 			slot.resolver = rela.r_addend;
+			break;
+		case R_X86_64_JUMP_SLOT:
+		case R_X86_64_GLOB_DAT:
+			slot.name = symbol_name(elf, shdr, ELF64_R_SYM(rela.r_info));
+			break;
+		default:		/* no slot of the GOT: in a big object, a million of them */
+			break;
+		}
 		if (slot.name || slot.resolver)
 			slots->slots[slots->nr++] = slot;
 	}
@@ -184,7 +191,8 @@ int plt__load(Dwfl_Module *mod, struct symtab *tab)
 	GElf_Ehdr ehdr;
 	int err;
 
-	if (!elf || !gelf_getehdr(elf, &ehdr) || ehdr.e_machine != EM_X86_64)
+	if (!elf || !gelf_getehdr(elf, &ehdr) || ehdr.e_machine != EM_X86_64 ||
+	    ehdr.e_ident[EI_CLASS] != ELFCLASS64)
 		return 0;
 	err = for_each_section(elf, collect_slots, &job);
 	if (job.slots.nr)

@@ -7,7 +7,7 @@
 #include "space.h"
 
 #define MAX_MAPPINGS		(1U << 17)	/* vm.max_map_count is 65530 */
-#define MAX_POOL_MAPPINGS	(16U << 20)	/* 512 MB */
+#define MAX_POOL_MAPPINGS	(8U << 20)	/* 320 MB */
 
 struct space {
 	struct space_pool *pool;
@@ -139,7 +139,8 @@ int space__map(struct space **ret, const struct mapping *map)
 	space = *ret;
 	from = first_ending_after(space, map->start);
 	for (to = from; to < space->nr && space->maps[to].start < map->end; to++)
-		changed |= !shows_the_same(&space->maps[to], map);
+		changed |= (map->exec || space->maps[to].exec) &&
+			   !shows_the_same(&space->maps[to], map);
 	if (changed)
 		space->id = ++space->pool->next_id;
 

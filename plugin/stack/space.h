@@ -6,6 +6,7 @@
 #ifndef PERF_CHURN_STACK_SPACE_H
 #define PERF_CHURN_STACK_SPACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 
@@ -14,10 +15,12 @@ struct space;
 
 /**
  * struct mapping - [@start, @end) shows @dso from file offset @pgoff on.
+ * @exec: Code may be there.
  */
 struct mapping {
 	__u64 start, end, pgoff;
 	struct dso *dso;
+	bool exec;
 };
 
 /**
@@ -57,7 +60,8 @@ size_t space__nr(const struct space *space);
 /**
  * space__id() - Number of this state of affairs, unique in the pool.
  *
- * It changes when an address that was mapped becomes something else, not when mappings are added.
+ * It changes when an address that was mapped becomes other code, or code becomes something else;
+ * not when mappings are added.
  */
 __u64 space__id(const struct space *space);
 

@@ -115,7 +115,7 @@ static struct session *get_session(struct unwinder *u, __u64 space_id)
 	if (!session) {
 		session = find_session(u, 0) ?: least_recent(u, NULL);
 		close_session(u, session);
-		session->dwfl = object__begin();
+		session->dwfl = object__begin(false);
 		if (!session->dwfl)
 			return NULL;
 		session->space_id = space_id;

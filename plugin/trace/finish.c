@@ -247,12 +247,23 @@ static bool stack_is_whole(const struct parts *p)
 	       has(p, p->stack + 8, bytes + 8);
 }
 
+static void set_flag(char *raw, __u32 event_id, __u32 flag)
+{
+	size_t off = event_id == CHURN_FREE_ID ? offsetof(struct churn_free, flags) :
+						 offsetof(struct churn_alloc, flags);
+	__u32 flags;
+
+	memcpy(&flags, raw + off, sizeof(flags));
+	flags |= flag;
+	memcpy(raw + off, &flags, sizeof(flags));
+}
+
 int finish_sample(__u64 sample_type, __u64 regs_mask, const struct perf_event_header *in,
 		  void *out, struct finish_result *result)
 {
 	struct perf_event_header *header = out;
 	struct parts p;
-	char *to = out;
+	char *to = out, *raw;
 	size_t bytes;
 
 	result->repaired = false;
@@ -272,7 +283,10 @@ int finish_sample(__u64 sample_type, __u64 regs_mask, const struct perf_event_he
 		to = put_chain(to, &p, result);
 	else
 		to = put(to, p.in + OFF_CALLCHAIN, p.raw - OFF_CALLCHAIN);
+	raw = to + 4;
 	to = put_rest(to, &p, p.raw, regs_mask);
+	if (result->repaired)
+		set_flag(raw, p.event_id, CHURN_F_REPAIRED);
 
 	bytes = to - (char *)out;
 	if (bytes > 65535)

@@ -514,6 +514,11 @@ void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
 	}
 }
 
+void probes__stop(struct probes *p)
+{
+	*(volatile bool *)&p->skel->bss->stopped = true;
+}
+
 void probes__detach(struct probes *p)
 {
 	size_t i;

@@ -60,6 +60,11 @@ void windows__free(struct windows *w)
 	free(w);
 }
 
+void windows__begin(struct windows *w, __u64 start_ns)
+{
+	w->start_ns = start_ns;
+}
+
 static struct process *find_process(struct windows *w, pid_t pid)
 {
 	struct process *p;

@@ -18,6 +18,9 @@ struct windows;
 int windows__new(__u64 start_ns, struct windows **ret);
 void windows__free(struct windows *w);
 
+/** windows__begin() - The first windows begin at @start_ns instead. */
+void windows__begin(struct windows *w, __u64 start_ns);
+
 /** windows__add_gap() - A process ran, or may have run, for @gap_ns before it had probes. */
 int windows__add_gap(struct windows *w, pid_t pid, __u64 gap_ns);
 

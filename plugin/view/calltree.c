@@ -9,6 +9,8 @@
 
 /* What a single caller must have of the whole to stand there without a percentage. */
 #define SHARE_ALL	0.995
+/* Thinner branches are never shown, as in perf. */
+#define MIN_SHARE	0.005
 
 struct node {
 	const struct stack_frame *frame;
@@ -98,16 +100,15 @@ static bool is_shown(const struct tree *t, const struct node *n)
 }
 
 /* false once the limit is reached; the first time it says so. */
-static bool begin_line(struct tree *t, const char *prefix)
+static bool has_room(struct tree *t, const char *prefix)
 {
-	if (t->opts->max_lines && t->nr_lines >= t->opts->max_lines) {
-		if (t->nr_lines++ == t->opts->max_lines)
-			fprintf(t->out, "%s...\n", prefix);
-		return false;
+	if (!t->opts->max_lines || t->nr_lines < t->opts->max_lines) {
+		t->nr_lines++;
+		return true;
 	}
-	t->nr_lines++;
-	fputs(prefix, t->out);
-	return true;
+	if (t->nr_lines++ == t->opts->max_lines)
+		fprintf(t->out, "%s...\n", prefix);
+	return false;
 }
 
 static void print_name(struct tree *t, const struct node *n)
@@ -122,10 +123,10 @@ static void print_branch(struct tree *t, struct node *n, const char *prefix, boo
 {
 	char *deeper = NULL;
 
-	fprintf(t->out, "%s|\n", prefix);
-	if (!begin_line(t, prefix))
+	if (!has_room(t, prefix))
 		return;
-	fprintf(t->out, "%s%.2f%%--", last ? " --" : "|--", 100 * n->weight / t->root.weight);
+	fprintf(t->out, "%s|\n%s%s%.2f%%--", prefix, prefix, last ? " --" : "|--",
+		100 * n->weight / t->root.weight);
 	print_name(t, n);
 	if (asprintf(&deeper, "%s%s          ", prefix, last ? " " : "|") < 0)
 		return;
@@ -144,8 +145,9 @@ static void print_callers(struct tree *t, struct node *n, const char *prefix)
 			return;
 		if (is_shown(t, child->next) || child->weight < SHARE_ALL * n->weight)
 			break;
-		if (!begin_line(t, prefix))
+		if (!has_room(t, prefix))
 			return;
+		fputs(prefix, t->out);
 		print_name(t, child);
 		n = child;
 	}
@@ -164,13 +166,12 @@ static void print_tree(struct tree *t)
 	first = t->root.children = sort_nodes(t->root.children);
 	if (!is_shown(t, first))
 		return;
-	fprintf(t->out, "%s|\n", margin);
 	if (is_shown(t, first->next) || first->weight < SHARE_ALL * t->root.weight) {
 		print_callers(t, &t->root, margin);
 		return;
 	}
 	t->nr_lines++;
-	fprintf(t->out, "%s---", margin);
+	fprintf(t->out, "%s|\n%s---", margin, margin);
 	print_name(t, first);
 	print_callers(t, first, inside);
 }
@@ -189,7 +190,7 @@ int calltree__print(FILE *out, const struct report *r, size_t site_idx,
 		err = add_path(&t, r->stacks, stacks__site(r->stacks, p->stack),
 			       opts->by_bytes ? p->bytes.value : p->allocs.value);
 	}
-	t.min_weight = opts->min_share * t.root.weight;
+	t.min_weight = (opts->min_share > MIN_SHARE ? opts->min_share : MIN_SHARE) * t.root.weight;
 	if (!err)
 		print_tree(&t);
 	free_nodes(t.root.children);

@@ -142,19 +142,26 @@ static const char *bound_mark(const struct report *r)
 	return report__is_lower_bound(r) ? ">=" : "";
 }
 
-/* "  Allocations  2,541,003 +- 1.2 %   1.21 M/s" */
-static void print_flow(FILE *out, const struct report *r, const char *title,
-		       const struct estimate *e, bool bytes)
+/* "  Allocations        2,541,003 +- 1.2 %" */
+static void print_total(FILE *out, const struct report *r, const char *title,
+			const struct estimate *e, bool bytes)
 {
 	const char *(*format)(char *, double) = bytes ? format_bytes : format_count;
-	char value[FORMAT_BYTES], error[FORMAT_BYTES], rate[FORMAT_BYTES];
-	char cell[2 * FORMAT_BYTES];
+	char value[FORMAT_BYTES], error[FORMAT_BYTES], cell[2 * FORMAT_BYTES];
 
-	snprintf(cell, sizeof(cell), "%s%s", bound_mark(r), format(value, e->value));
+	snprintf(cell, sizeof(cell), "%s%s", r ? bound_mark(r) : "", format(value, e->value));
 	fprintf(out, "  %-12s %15s %-9s", title, cell, format_error(error, e));
+}
+
+/* "      1.21 M/s", behind its total. */
+static void print_per_second(FILE *out, const struct report *r, const struct estimate *e,
+			     bool bytes)
+{
+	const char *(*format)(char *, double) = bytes ? format_bytes : format_si;
+	char rate[FORMAT_BYTES], cell[2 * FORMAT_BYTES];
+
 	snprintf(cell, sizeof(cell), "%s%s/s", bound_mark(r),
-		 bytes ? format_bytes(rate, report__rate(r, e->value)) :
-			 format_si(rate, report__rate(r, e->value)));
+		 format(rate, report__rate(r, e->value)));
 	fprintf(out, " %12s", cell);
 }
 
@@ -173,41 +180,39 @@ static void print_totals(FILE *out, const struct report *r)
 	struct estimate before = { t->freed_before, 0 };
 	char buf[FORMAT_BYTES];
 
-	print_flow(out, r, "Allocations", &t->allocs, false);
+	print_total(out, r, "Allocations", &t->allocs, false);
+	print_per_second(out, r, &t->allocs, false);
 	print_count(out, "failed", &t->failed);
 	fputc('\n', out);
-	print_flow(out, r, "Bytes", &t->bytes, true);
+	print_total(out, r, "Bytes", &t->bytes, true);
+	print_per_second(out, r, &t->bytes, true);
 	fputc('\n', out);
 	if (!r->recording.has_frees)
 		return;
-	print_flow(out, r, "Frees", &t->frees, false);
+	print_total(out, r, "Frees", &t->frees, false);
+	print_per_second(out, r, &t->frees, false);
 	print_count(out, "of blocks allocated before", &before);
 	fputc('\n', out);
-	fprintf(out, "  %-12s %15s %-9s", "Live at end", format_count(buf, t->live_allocs.value),
-		"");
-	format_error(buf, &t->live_allocs);
-	fprintf(out, "%s", buf);
+	print_total(out, NULL, "Live at end", &t->live_allocs, false);
 	fprintf(out, " %12s\n", format_bytes(buf, t->live_bytes.value));
 }
 
 static void print_cpu(FILE *out, const struct report *r)
 {
 	const struct report_cpu *c = &r->cpu;
-	char value[FORMAT_BYTES];
+	char value[FORMAT_BYTES], error[FORMAT_BYTES];
 
 	if (!c->nr_samples && !c->nr_probe)
 		return;
 	snprintf(value, sizeof(value), "%.1f %%", 100 * c->share.value);
-	fprintf(out, "  %-12s %15s", "CPU share", value);
-	if (c->share.error > 0)
-		fprintf(out, " +- %.1f", 100 * c->share.error);
-	fprintf(out, "   %llu of %llu samples have an allocator function on their stack\n",
-		c->nr_allocator, c->nr_samples);
+	snprintf(error, sizeof(error), "+- %.1f", 100 * c->share.error);
+	fprintf(out, "  %-12s %15s %-9s %llu of %llu samples have an allocator function on their stack\n",
+		"CPU share", value, error, c->nr_allocator, c->nr_samples);
 	if (c->nr_unnamed_libc)
-		fprintf(out, "  %28s   %llu more lie in nameless code of the C library: its debug symbols would tell\n",
+		fprintf(out, "%41s%llu more lie in nameless code of the C library: its debug symbols would tell\n",
 			"", c->nr_unnamed_libc);
 	if (c->nr_probe)
-		fprintf(out, "  %28s   %llu more (%.1f %% of the CPU) are the cost of the probes, left out\n",
+		fprintf(out, "%41s%llu more (%.1f %% of the CPU) are the cost of the probes, left out\n",
 			"", c->nr_probe, 100 * c->probe_share);
 }
 

@@ -57,7 +57,7 @@ static void print_stacks(FILE *out, const struct report *r)
 
 	fputs("#   stacks   : ", out);
 	if (c->nr_stacks)
-		fprintf(out, "caller present in %llu of %llu, %llu repaired, ",
+		fprintf(out, "caller present in %llu of %llu, put back into %llu by the recorder, ",
 			c->nr_stacks - c->nr_caller_missing, c->nr_stacks, c->nr_repaired);
 	if (c->nr_caller_twice)
 		fprintf(out, "caller doubled in %llu, ", c->nr_caller_twice);
@@ -104,7 +104,7 @@ static void print_names(FILE *out, const struct report *r)
 	const struct report_check *c = &r->check;
 
 	if (c->nr_frames)
-		fprintf(out, "#   names    : %llu frames, %llu without a function, %llu in no object\n",
+		fprintf(out, "#   names    : %llu frames looked up, %llu without a function, %llu in no object\n",
 			c->nr_frames, c->nr_unnamed, c->nr_unmapped);
 }
 

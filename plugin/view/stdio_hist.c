@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sizes and lifetimes side by side, as bars. Thin ends are folded into "and below", "and above".
+ * Sizes and lifetimes side by side, as bars. Where there are too many classes, thin ends are added
+ * to the first row and to the last, which then says "more".
  */
 #include "format.h"
 #include "stdio_priv.h"
@@ -11,7 +12,7 @@
 struct bar_rows {
 	struct report_class rows[LOG2_CLASSES];
 	size_t nr;
-	bool open_start, open_end;	/* the first or last row holds more than its class */
+	bool open_end;			/* the last row holds more than its class */
 	double sum, most;
 };
 
@@ -48,7 +49,6 @@ static void make_rows(const struct report_class *classes, size_t nr, struct bar_
 
 	b->nr = nr < MAX_ROWS ? nr : MAX_ROWS;
 	b->sum = sum_classes(classes, nr);
-	b->open_start = start > 0;
 	b->open_end = start + b->nr < nr;
 	for (i = 0; i < b->nr; i++)
 		b->rows[i] = classes[start + i];
@@ -65,32 +65,24 @@ static void make_rows(const struct report_class *classes, size_t nr, struct bar_
 
 static void print_bar(FILE *out, const struct bar_rows *b, size_t row, bool is_time)
 {
-	char bound[FORMAT_BYTES], label[FORMAT_BYTES + 4];
-	double count;
+	const char *(*format)(char *, double) = is_time ? format_ns : format_bytes;
+	double count = b->rows[row].count.value;
+	char label[FORMAT_BYTES];
 	int width, i;
 
-	if (row >= b->nr) {
-		fprintf(out, "%*s", 10 + 1 + BAR_WIDTH + 9, "");
-		return;
-	}
-	count = b->rows[row].count.value;
 	width = b->most > 0 ? count / b->most * BAR_WIDTH + 0.5 : 0;
 	if (count > 0 && !width)
 		width = 1;
-	if (row + 1 == b->nr && b->open_end)
-		snprintf(label, sizeof(label), "more");
-	else
-		snprintf(label, sizeof(label), "%s%s", b->open_start || row ? "" : "<= ",
-			 is_time ? format_ns(bound, b->rows[row].le) :
-				   format_bytes(bound, b->rows[row].le));
-	fprintf(out, "%10s ", label);
+	fprintf(out, "%10s ", row + 1 == b->nr && b->open_end ? "more" :
+		format(label, b->rows[row].le));
 	for (i = 0; i < BAR_WIDTH; i++)
 		fputc(i < width ? '#' : ' ', out);
-	fprintf(out, " %5.1f %% ", b->sum > 0 ? 100 * count / b->sum : 0);
+	fprintf(out, " %5.1f %%", b->sum > 0 ? 100 * count / b->sum : 0);
 }
 
 void print_histograms(FILE *out, const struct report *r)
 {
+	static const int side_width = 10 + 1 + BAR_WIDTH + 8;
 	struct bar_rows sizes, lives;
 	size_t i;
 
@@ -98,12 +90,17 @@ void print_histograms(FILE *out, const struct report *r)
 	make_rows(r->lives, r->nr_lives, &lives);
 	if (!sizes.nr && !lives.nr)
 		return;
-	fprintf(out, "\n%10s %-*s%s\n", "Size up to", BAR_WIDTH + 9, " Allocations",
-		lives.nr ? "   Life up to  Frees" : "");
+	fprintf(out, "\n%10s Allocations", "Size up to");
+	if (lives.nr)
+		fprintf(out, "%*s%10s Frees", BAR_WIDTH, "", "Life up to");
+	fputc('\n', out);
 	for (i = 0; i < sizes.nr || i < lives.nr; i++) {
-		print_bar(out, &sizes, i, false);
+		if (i < sizes.nr)
+			print_bar(out, &sizes, i, false);
+		else
+			fprintf(out, "%*s", side_width, "");
 		if (i < lives.nr) {
-			fputs("  ", out);
+			fputs("   ", out);
 			print_bar(out, &lives, i, true);
 		}
 		fputc('\n', out);

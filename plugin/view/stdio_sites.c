@@ -28,10 +28,9 @@ static void print_titles(FILE *out, const struct column_list *fields)
 	}
 	fputs("\n#", out);
 	for (i = 0; i < fields->nr; i++) {
-		fputc(' ', out);
+		fputs(i ? "  " : " ", out);
 		for (dots = 0; dots < fields->cols[i]->width; dots++)
 			fputc('.', out);
-		fputc(' ', out);
 	}
 	fputs("\n#\n", out);
 }
