@@ -371,6 +371,26 @@ TEST_F(model, same_stack_has_one_number)
 	EXPECT_FALSE(stacks__complete(model__stacks(self->m), add_stack(self->m, path_a, 3)));
 }
 
+TEST_F(model, a_stack_is_complete_with_a_nameless_start)
+{
+	const struct frame stripped[] = {
+		path_a[0], F("__libc_start_main_impl", 0x900, 0x910), { .ip = 1, .dso = "/bin/prog" },
+	};
+
+	EXPECT_TRUE(stacks__complete(model__stacks(self->m), add_stack(self->m, stripped, 3)));
+	EXPECT_TRUE(stacks__complete(model__stacks(self->m), add_stack(self->m, stripped, 2)));
+	EXPECT_FALSE(stacks__complete(model__stacks(self->m), add_stack(self->m, stripped, 1)));
+}
+
+TEST_F(model, what_is_in_no_object_beyond_the_last_good_frame_is_cut)
+{
+	const struct frame wild[] = {
+		path_a[0], path_a[1], { .ip = 0x3633383236343832 }, { .ip = 8 },
+	};
+
+	EXPECT_EQ(add_stack(self->m, path_a, 2), add_stack(self->m, wild, 4));
+}
+
 TEST_F(model, kernel_frames_are_left_out)
 {
 	struct frame frames[] = { { .sym = "sys_brk", .kernel = true, .ip = 1 }, path_a[0] };

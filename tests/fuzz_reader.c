@@ -48,7 +48,7 @@ static __u64 touch_fields(const struct pdsample *s)
 	return sum;
 }
 
-static int on_sample(void *ctx, const struct pdsample *s)
+static int touch_sample(void *ctx, const struct pdsample *s)
 {
 	*(__u64 *)ctx += touch(s->ips, s->nr_ips * sizeof(*s->ips)) +
 			 touch(s->raw, s->raw_bytes) + touch(s->stack, s->stack_bytes) +
@@ -57,31 +57,31 @@ static int on_sample(void *ctx, const struct pdsample *s)
 	return 0;
 }
 
-static int on_mmap(void *ctx, __u64 time, const struct pdmap *m)
+static int touch_mmap(void *ctx, __u64 time, const struct pdmap *m)
 {
 	*(__u64 *)ctx += time + touch_text(m->filename) + touch(m->build_id, m->build_id_bytes);
 	return 0;
 }
 
-static int on_comm(void *ctx, __u64 time, __u32 pid, __u32 tid, const char *comm, bool exec)
+static int touch_comm(void *ctx, __u64 time, __u32 pid, __u32 tid, const char *comm, bool exec)
 {
 	*(__u64 *)ctx += time + pid + tid + touch_text(comm) + exec;
 	return 0;
 }
 
-static int on_fork(void *ctx, __u64 time, __u32 pid, __u32 ppid, __u32 tid, __u32 ptid)
+static int touch_fork(void *ctx, __u64 time, __u32 pid, __u32 ppid, __u32 tid, __u32 ptid)
 {
 	*(__u64 *)ctx += time + pid + ppid + tid + ptid;
 	return 0;
 }
 
-static int on_exit(void *ctx, __u64 time, __u32 pid, __u32 tid)
+static int touch_exit(void *ctx, __u64 time, __u32 pid, __u32 tid)
 {
 	*(__u64 *)ctx += time + pid + tid;
 	return 0;
 }
 
-static int on_lost(void *ctx, __u64 time, const struct pdevent *event, __u64 nr)
+static int touch_lost(void *ctx, __u64 time, const struct pdevent *event, __u64 nr)
 {
 	*(__u64 *)ctx += time + event->idx + nr;
 	return 0;
@@ -105,8 +105,8 @@ static __u64 touch_info(const struct pdreader *r)
 static int read_file(const char *path)
 {
 	static const struct pdreader_ops ops = {
-		.sample = on_sample, .mmap = on_mmap, .comm = on_comm, .fork = on_fork,
-		.exit = on_exit, .lost = on_lost,
+		.sample = touch_sample, .mmap = touch_mmap, .comm = touch_comm, .fork = touch_fork,
+		.exit = touch_exit, .lost = touch_lost,
 	};
 	struct pdreader *r;
 	__u64 sum;

@@ -326,7 +326,13 @@ __u32 stacks__site(const struct stacks *s, __u32 stack)
 
 bool stacks__complete(const struct stacks *s, __u32 stack)
 {
-	while (s->nodes[stack].caller != STACK_NONE)
+	enum frame_kind kind, outer = FRAME_PROGRAM;
+
+	for (;;) {
+		kind = stacks__frame(s, stack)->kind;
 		stack = s->nodes[stack].caller;
-	return stacks__frame(s, stack)->kind == FRAME_START;
+		if (stack == STACK_NONE)
+			return kind == FRAME_START || outer == FRAME_START;
+		outer = kind;
+	}
 }

@@ -64,7 +64,10 @@ const struct stack_frame *stacks__frame(const struct stacks *s, __u32 stack);
  */
 __u32 stacks__site(const struct stacks *s, __u32 stack);
 
-/** stacks__complete() - The outermost frame is one that threads start with. */
+/**
+ * stacks__complete() - The outermost frame is one that threads start with, or, as _start is
+ * nameless in a stripped program, the next one is.
+ */
 bool stacks__complete(const struct stacks *s, __u32 stack);
 
 /** stacks__string() - A copy of @str that lives as long as @s, one for equal strings. */

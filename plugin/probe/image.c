@@ -260,11 +260,11 @@ static void find_internal_frees(struct probe_image *img, const struct elf_file *
 }
 
 static int fill_image(struct probe_image *img, const struct elf_file *file, const struct scan *scan,
-		      const char *path, const char *name)
+		      const char *name)
 {
 	img->family = scan->family->name;
 	img->may_forward = scan->family->may_forward;
-	img->path = strdup(path);
+	img->path = strdup(name);
 	img->sites = calloc(scan->nr_matches, sizeof(*img->sites));
 	if (!img->path || !img->sites)
 		return -ENOMEM;
@@ -277,7 +277,7 @@ static int fill_image(struct probe_image *img, const struct elf_file *file, cons
 	return 0;
 }
 
-static int scan_image(const struct elf_file *file, const char *path, const char *name,
+static int scan_image(const struct elf_file *file, const char *name,
 		      struct probe_image **ret)
 {
 	struct scan scan;
@@ -290,7 +290,7 @@ static int scan_image(const struct elf_file *file, const char *path, const char 
 	img = calloc(1, sizeof(*img));
 	if (!img)
 		return -ENOMEM;
-	err = fill_image(img, file, &scan, path, name);
+	err = fill_image(img, file, &scan, name);
 	if (err) {
 		probe_image__free(img);
 		return err;
@@ -306,7 +306,7 @@ int probe_image__new(const char *path, const char *name, struct probe_image **re
 
 	if (err)
 		return err;
-	err = scan_image(file, path, name, ret);
+	err = scan_image(file, name, ret);
 	elf_file__close(file);
 	return err;
 }

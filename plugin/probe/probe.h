@@ -38,6 +38,7 @@ struct probe_site {
  * @family: Row of the family table, e.g. "glibc"; "generic" for any other malloc and free.
  * @path: The path it was opened by.
  * @may_forward: Its functions may call another image's: of such nested calls the outermost counts.
+ * @path: As the target sees it.
  * @sites: Deduplicated by offset, and without functions that do nothing but jump to another one
  *	here: no call is counted twice for an alias.
  * @internal_free: Return addresses, relative to the probed free instruction (ra - site vaddr), of

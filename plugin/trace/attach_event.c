@@ -33,6 +33,7 @@
 
 struct trace_event {
 	char name[32];
+	bool on_return;
 	__u64 id;
 	__u64 cookie;
 	int prog_fd;
@@ -139,6 +140,7 @@ static int make_event(struct trace_events *t, const struct attach_sites *sites, 
 	int err;
 
 	snprintf(ev->name, sizeof(ev->name), "%c%zu", on_return ? 'r' : 'p', site);
+	ev->on_return = on_return;
 	ev->cookie = sites->cookies[site];
 	ev->prog_fd = prog_fd;
 	ev->holder_fd = ev->link_fd = -1;
@@ -239,21 +241,31 @@ static int open_one(struct trace_event *ev, pid_t tid)
 	return open_event(ev->id, tid, tid == -1 ? 0 : -1, tid != -1);
 }
 
-int trace_events__open(struct trace_events *t, pid_t tid, int *fds)
+static int open_kind(struct trace_events *t, pid_t tid, bool on_return, int *fds, int *nr)
 {
 	size_t i;
+	int fd;
 
 	for (i = 0; i < t->nr; i++) {
-		fds[i] = open_one(&t->events[i], tid);
-		if (fds[i] < 0) {
-			int err = fds[i];
-
-			while (i--)
-				close(fds[i]);
-			return err;
-		}
+		if (t->events[i].on_return != on_return)
+			continue;
+		fd = open_one(&t->events[i], tid);
+		if (fd < 0)
+			return fd;
+		fds[(*nr)++] = fd;
 	}
-	return t->nr;
+	return 0;
+}
+
+/* Returns first: an entry without its return would leave a call in flight, and lose it. */
+int trace_events__open(struct trace_events *t, pid_t tid, int *fds)
+{
+	int nr = 0, err;
+
+	err = open_kind(t, tid, true, fds, &nr) ?: open_kind(t, tid, false, fds, &nr);
+	while (err && nr)
+		close(fds[--nr]);
+	return err ?: nr;
 }
 
 /* A line of uprobe_events: "p:perf_churn_1234_0/p0 /path:0x..." */

@@ -436,11 +436,25 @@ static int plant(struct probes *p, size_t index, pid_t pid, int **fds)
 	return nr;
 }
 
+/* A process that never allocates has totals, too: zeros, which is something else than unknown. */
+static void begin_totals(struct probes *p, pid_t pid)
+{
+	struct churn_totals *zeros = calloc(p->nr_cpus, sizeof(*zeros));
+	__u32 key = pid;
+
+	if (zeros)
+		bpf_map__update_elem(p->skel->maps.totals, &key, sizeof(key), zeros,
+				     p->nr_cpus * sizeof(*zeros), BPF_NOEXIST);
+	free(zeros);
+}
+
 int probes__attach(struct probes *p, size_t index, pid_t pid)
 {
 	struct attachment *grown;
 	int *fds = NULL, nr;
 
+	if (pid != -1)
+		begin_totals(p, pid);
 	pthread_mutex_lock(&p->lock);
 	nr = plant(p, index, pid, &fds);
 	if (nr < 0)

@@ -14,6 +14,7 @@ struct process {
 	struct churn_totals last;
 	__u64 start_ns;
 	__u64 gap_ns;
+	bool has_window;
 };
 
 struct windows {
@@ -122,8 +123,9 @@ int windows__close(struct windows *w, pid_t pid, __u64 end_ns, __u64 period,
 
 	if (!p)
 		return -ENOMEM;
-	if (!memcmp(totals, &p->last, sizeof(*totals)) && !p->gap_ns)
+	if (p->has_window && !memcmp(totals, &p->last, sizeof(*totals)) && !p->gap_ns)
 		return 0;
+	p->has_window = true;
 	memset(ret, 0, sizeof(*ret));
 	ret->common.type = CHURN_WINDOW_ID;
 	ret->common.pid = pid;

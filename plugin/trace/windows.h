@@ -30,7 +30,8 @@ int windows__add_gap(struct windows *w, pid_t pid, __u64 gap_ns);
  * @period: Sampling period in force.
  * @ret: Filled, common header included.
  *
- * Return: 1 when something was counted, 0 when nothing happened (@ret is not set), or -ENOMEM.
+ * Return: 1 when something was counted, and for the first window of each process; 0 when nothing
+ * happened (@ret is not set), or -ENOMEM.
  */
 int windows__close(struct windows *w, pid_t pid, __u64 end_ns, __u64 period,
 		   const struct churn_totals *totals, struct churn_window *ret);

@@ -84,6 +84,9 @@ static void print_notes(FILE *out, const struct report *r)
 		      "#            each event counts as one allocation\n", out);
 	else if (!r->recording.has_frees)
 		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
+	if (r->check.nr_cut * 2 > r->check.nr_allocs)
+		fputs("# note     : most stacks end early, as in code without frame pointers:"
+		      " record with --call-graph dwarf\n", out);
 	if (report__is_lower_bound(r))
 		fputs("# note     : what is marked \">=\", and all counts of sites, are lower bounds\n",
 		      out);

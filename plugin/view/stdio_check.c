@@ -21,7 +21,7 @@ static void print_probes(FILE *out, const struct report *r)
 	fprintf(out, "#   probes   : %zu of %zu fired, %s hits", nr_hit, r->nr_probes,
 		format_count(hits, sum));
 	if (nr_stepped)
-		fprintf(out, "; %zu are single-stepped, which is slow", nr_stepped);
+		fprintf(out, "; %zu single-stepped, which is slow", nr_stepped);
 	fputc('\n', out);
 }
 
