@@ -76,7 +76,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, CHURN_MAX_SITES);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct churn_site_hits);
 } site_hits SEC(".maps");
 
 struct {
@@ -220,10 +220,13 @@ static __always_inline bool call__init(struct pt_regs *ctx, struct call *call, _
 static __always_inline void count_hit(const struct call *call)
 {
 	__u32 site = CHURN_COOKIE_SITE(call->cookie);
-	__u64 *hits = bpf_map_lookup_elem(&site_hits, &site);
+	struct churn_site_hits *hits = bpf_map_lookup_elem(&site_hits, &site);
 
-	if (hits)
-		ADD(*hits, 1);
+	if (hits) {
+		ADD(hits->nr_hits, 1);
+		hits->ip = call->ip;
+		hits->tgid = call->tgid;
+	}
 	ADD(call->totals->nr_hits, 1);
 	if (!call->totals->malloc_ip)
 		call->totals->malloc_ip = call->ip;
@@ -361,6 +364,18 @@ static __always_inline void put_live(const struct call *call, __u64 ptr,
 		ADD(call->totals->nr_lost_map, 1);
 }
 
+/* Only for frees of unseen blocks, which are rare: the parent has it if we are its forked child. */
+static __always_inline bool is_live_in_parent(__u64 ptr)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct churn_live_key key = {
+		.tgid = (__u32)BPF_CORE_READ(task, real_parent, tgid), .ptr = ptr,
+	};
+	struct churn_live *found = bpf_map_lookup_elem(&live, &key);
+
+	return found && found->time_ns < BPF_CORE_READ(task, group_leader, start_time);
+}
+
 static __always_inline void emit_free(struct pt_regs *ctx, const struct call *call, __u64 ptr,
 				      const struct churn_live *rec, __u64 caller)
 {
@@ -383,6 +398,8 @@ static __always_inline void emit_free(struct pt_regs *ctx, const struct call *ca
 	} else {
 		out.weight = 1;
 		out.flags |= CHURN_F_UNSEEN;
+		if (is_live_in_parent(ptr))
+			out.flags |= CHURN_F_INHERITED;
 	}
 	if (bpf_perf_event_output(ctx, &free_events, BPF_F_CURRENT_CPU, &out, sizeof(out)))
 		ADD(call->totals->nr_lost_output, 1);

@@ -49,6 +49,7 @@ enum churn_flags {
 	CHURN_F_UNSEEN		= 1 << 1,	/* free: its allocation was not seen */
 	CHURN_F_CROSS_THREAD	= 1 << 2,	/* free: by another thread than allocated */
 	CHURN_F_REPAIRED	= 1 << 3,	/* the recorder put the caller into the callchain */
+	CHURN_F_INHERITED	= 1 << 4,	/* unseen, but live in the parent: from before a fork */
 };
 
 struct churn_common {
@@ -117,7 +118,7 @@ _Static_assert(sizeof(struct churn_free) == 80, "churn_free is ABI");
 /**
  * struct churn_window - Totals of one process since its previous window record.
  * @start_ns: CLOCK_MONOTONIC at the start of the window.
- * @end_ns: CLOCK_MONOTONIC at its end; the sample's time is the same.
+ * @end_ns: CLOCK_MONOTONIC at its end; the sample's own time, when it was written, is later.
  * @nr_allocs: Allocation calls counted, failed ones not included where they
  *	could be told (always with weight 1; see @nr_failed).
  * @alloc_bytes: Bytes those calls asked for.

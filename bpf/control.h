@@ -22,6 +22,13 @@
 #define CHURN_COOKIE_SITE(cookie)	(((__u32)(cookie) >> 8) & 0xffffff)
 #define CHURN_COOKIE_IMAGE(cookie)	((__u32)((cookie) >> 32))
 
+/* One probed instruction, a copy on each CPU. */
+struct churn_site_hits {
+	__u64 nr_hits;
+	__u64 ip;		/* where it was last hit, */
+	__u64 tgid;		/* and in which process: to place churn:probe samples */
+};
+
 /* Counters of one process, a copy on each CPU; the recorder adds them up. */
 struct churn_totals {
 	__u64 nr_allocs;	/* successful, or not known to have failed */

@@ -397,4 +397,30 @@ static inline void image__tracing_raw(struct image *raw, __u64 size)
 	image__add(raw, "/bin", 5);
 }
 
+static inline __u32 next_random(__u32 *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
+/* Up to four bytes changed, and one time in four the end cut off. */
+static inline void image__damage(struct image *im, __u32 *state)
+{
+	static const __u8 values[] = { 0, 1, 0x7f, 0x80, 0xff };
+	int nr = 1 + next_random(state) % 4;
+
+	while (nr--) {
+		size_t pos = next_random(state) % im->nr;
+
+		if (next_random(state) % 2)
+			im->bytes[pos] ^= 1 << next_random(state) % 8;
+		else
+			im->bytes[pos] = values[next_random(state) % sizeof(values)];
+	}
+	if (next_random(state) % 4 == 0)
+		im->nr = next_random(state) % (im->nr + 1);
+}
+
 #endif /* PERF_CHURN_TESTS_PERFDATA_IMAGE_H */

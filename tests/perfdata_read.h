@@ -71,9 +71,9 @@ static inline int note_mmap(void *ctx, __u64 time, const struct pdmap *m)
 	char line[512];
 	int i, used;
 
-	used = snprintf(line, sizeof(line), "mmap %llu %u/%u %llx+%llx@%llx %s prot %u ino %llu id ",
-			time, m->pid, m->tid, m->start, m->len, m->pgoff, m->filename, m->prot,
-			m->ino);
+	used = snprintf(line, sizeof(line),
+			"mmap %llu %u/%u %llx+%llx@%llx %s prot %u ino %llu id ", time, m->pid,
+			m->tid, m->start, m->len, m->pgoff, m->filename, m->prot, m->ino);
 	for (i = 0; i < m->build_id_bytes; i++)
 		used += snprintf(line + used, sizeof(line) - used, "%02x", m->build_id[i]);
 	snprintf(line + used, sizeof(line) - used, "\n");

@@ -14,31 +14,6 @@
 
 #define NR_ROUNDS 2000
 
-static __u32 next_random(__u32 *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
-}
-
-static void damage(struct image *im, __u32 *state)
-{
-	static const __u8 values[] = { 0, 1, 0x7f, 0x80, 0xff };
-	int nr = 1 + next_random(state) % 4;
-
-	while (nr--) {
-		size_t pos = next_random(state) % im->nr;
-
-		if (next_random(state) % 2)
-			im->bytes[pos] ^= 1 << next_random(state) % 8;
-		else
-			im->bytes[pos] = values[next_random(state) % sizeof(values)];
-	}
-	if (next_random(state) % 4 == 0)
-		im->nr = next_random(state) % (im->nr + 1);
-}
-
 static void fuzz(const struct image *good, __u32 seed)
 {
 	int i;
@@ -47,7 +22,7 @@ static void fuzz(const struct image *good, __u32 seed)
 		struct image im = {};
 
 		image__add(&im, good->bytes, good->nr);
-		damage(&im, &seed);
+		image__damage(&im, &seed);
 		LLVMFuzzerTestOneInput((void *)im.bytes, im.nr);
 		image__free(&im);
 	}

@@ -12,7 +12,8 @@ import sys
 
 LINE = re.compile(r"^\s*(-?\d+)/(-?\d+)\s+(\d+\.\d+):\s+(\d+)\s+(\S+):\s+(.*)$")
 FLAGS = re.compile(r"flags=(\S+)")
-FIELD = re.compile(r"(\w+)=(0x[0-9a-fA-F]+|-?\d+)")
+FIELD = re.compile(r"(\w+)=(0x[0-9a-fA-F]+|-?\d+)(?= |$)")
+FLAGS = re.compile(r" flags=([A-Z_|]+)")
 
 
 def new_counts():
@@ -24,6 +25,8 @@ def add_alloc(counts, fields, period):
     counts["bytes"] += fields["size"]
     counts["alloc_weight"] += period
     counts["alloc_weight_bytes"] += period * fields["size"]
+    for name in fields["flags"]:
+        counts["alloc_" + name.lower()] += 1
 
 
 def add_free(counts, fields, period):
@@ -32,6 +35,7 @@ def add_free(counts, fields, period):
     counts["free_weight"] += period
     counts["free_unseen"] += "UNSEEN" in flags
     counts["free_cross"] += "CROSS_THREAD" in flags
+    counts["free_inherited"] += "INHERITED" in flags
     counts["free_repaired"] += "REPAIRED" in flags
 
 
@@ -68,6 +72,8 @@ def tally(lines):
         if not event.startswith("churn:"):
             continue
         fields = {k: int(v, 0) for k, v in FIELD.findall(trace)}
+        flags = FLAGS.search(trace)
+        fields["flags"] = flags.group(1).split("|") if flags else []
         flags = FLAGS.search(trace)
         fields["flags"] = flags.group(1).split("|") if flags else []
         period = int(period)

@@ -65,7 +65,7 @@ test_sample_identity()
 	check "time order: no sample is older than its round allows" check_rounds "$T/data"
 
 	recorded "cross-thread frees" -c 1 -o "$T/data" "$WL/crossfree" 2000 &&
-		is "each free by another thread is marked so" 2000 "$(tally "$T/data" total.free_cross)"
+		is "each free by another thread is marked so" 2000 "$(tally "$T/data" total.free_cross_thread)"
 	recorded "inherited blocks" -c 1 -o "$T/data" "$WL/forkers" &&
 		is "frees of blocks from before the fork are marked so" 1200 "$(tally "$T/data" total.free_inherited)"
 }

@@ -12,7 +12,6 @@
 #include "roles.h"
 #include "seen.h"
 #include "stack/machine.h"
-#include "util/msg.h"
 
 /* 48 bytes each at most twice over: some 400 MB where a program really has that many. */
 #define MAX_LIVE_BLOCKS	((size_t)4 << 20)
@@ -85,10 +84,8 @@ int feed__new(const struct feed_opts *opts, struct pdreader *r, struct machine *
 	f->machine = machine;
 	err = build(f);
 	if (!err && !f->roles.has[ROLE_ALLOC] && !f->roles.has[ROLE_FOREIGN] &&
-	    !f->roles.has[ROLE_WINDOW]) {
-		pr_err("The file holds no allocation events: record with perf churn record, or probe an allocator's function with a field named size\n");
-		err = -ENODATA;
-	}
+	    !f->roles.has[ROLE_WINDOW])
+		err = -ENOMSG;
 	if (err) {
 		feed__free(f);
 		return err;
@@ -209,12 +206,14 @@ static bool passes(struct feed *f, const struct pdsample *s)
 }
 
 /* The chain shall begin in the immediate caller, at its call, and hold it once. */
-static void check_caller(struct report_check *check, const struct pdsample *s, __u64 caller)
+static void check_caller(struct report_check *check, const struct pdsample *s, __u64 caller,
+			 __u32 flags)
 {
 	__u64 i = 0;
 
 	if (!s->nr_ips || !caller)
 		return;
+	check->nr_repaired += !!(flags & CHURN_F_REPAIRED);
 	while (i < s->nr_ips && s->ips[i] != PERF_CONTEXT_USER)
 		i++;
 	i++;
@@ -257,8 +256,7 @@ static int take_alloc(struct feed *f, const struct role *role, const struct pdsa
 		check->nr_bad++;
 		return 0;
 	}
-	check_caller(check, s, e.caller);
-	check->nr_repaired += !!(e.flags & CHURN_F_REPAIRED);
+	check_caller(check, s, e.caller, e.flags);
 	a = (struct model_alloc){ .size_bytes = e.size, .weight = e.weight, .seq = e.seq,
 				  .fn = e.fn };
 	return add_alloc(f, s, &a);
@@ -289,7 +287,7 @@ static int take_free(struct feed *f, const struct role *role, const struct pdsam
 		model__check(f->model)->nr_bad++;
 		return 0;
 	}
-	model__check(f->model)->nr_repaired += !!(e.flags & CHURN_F_REPAIRED);
+	check_caller(model__check(f->model), s, e.caller, e.flags);
 	free = (struct model_free){
 		.lifetime_ns = e.lifetime_ns, .weight = e.weight ?: 1, .seq = e.seq,
 		.pid = s->pid, .flags = e.flags, .counted = passes(f, s),
@@ -482,8 +480,9 @@ static void handle_progress(void *ctx, __u64 done_bytes, __u64 total_bytes)
 int feed__read(struct feed *f)
 {
 	static const struct pdreader_ops ops = {
-		.sample = handle_sample, .mmap = handle_mmap, .comm = handle_comm, .fork = handle_fork,
-		.exit = handle_exit, .lost = handle_lost, .progress = handle_progress,
+		.sample = handle_sample, .mmap = handle_mmap, .comm = handle_comm,
+		.fork = handle_fork, .exit = handle_exit, .lost = handle_lost,
+		.progress = handle_progress,
 	};
 
 	return pdreader__read(f->reader, &ops, f);

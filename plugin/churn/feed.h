@@ -35,7 +35,7 @@ struct feed_opts {
 /**
  * feed__new() - Look at a file's events.
  *
- * Return: 0, -ENODATA after one line on stderr when the file has no allocation events, -ENOMEM.
+ * Return: 0, -ENOMSG when the file has no allocation events (not printed), or -ENOMEM.
  */
 int feed__new(const struct feed_opts *opts, struct pdreader *r, struct machine *machine,
 	      struct feed **ret);

@@ -5,7 +5,8 @@
  * The elements live in the caller's array; the index holds (hash, number) pairs, and the caller
  * compares keys itself:
  *
- *	for (id = index__first(ix, hash, &pos); id != INDEX_NONE; id = index__next(ix, hash, &pos))
+ *	for (id = index__first(ix, hash, &pos); id != INDEX_NONE;
+ *	     id = index__next(ix, hash, &pos))
  *		if (same(&array[id], key))
  *			return id;
  */

@@ -12,7 +12,7 @@
 enum frame_kind {
 	FRAME_PROGRAM,		/* anything else: a site may be here */
 	FRAME_ALLOCATOR,	/* malloc, free and what they are made of */
-	FRAME_WRAPPER,		/* hands allocation on: operator new, xmalloc, std::vector ... */
+	FRAME_WRAPPER,		/* hands memory on: operator new, xmalloc, std::vector */
 	FRAME_START,		/* outermost frames of a thread: _start, clone, the loader */
 	FRAME_KERNEL,
 	FRAME_PROBE,		/* the kernel handling our probes */

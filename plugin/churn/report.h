@@ -81,10 +81,10 @@ struct report_cpu {
 
 /**
  * struct report_check - Figures that tell whether the rest can be believed.
- * @nr_stacks: Stacks of churn:alloc samples looked at.
+ * @nr_stacks: Stacks of churn samples looked at.
  * @nr_no_stack: Samples without any user frame.
  * @nr_caller_missing, @nr_caller_twice: Stacks without the immediate caller, or with it doubled.
- * @nr_cut: Stacks that do not reach a thread's start.
+ * @nr_cut: Stacks of allocations that do not reach a thread's start.
  * @nr_repaired: Stacks the recorder put the caller back into.
  * @nr_freed: Frees of sampled allocations; @nr_freed_unseen: of blocks never seen;
  *	@nr_freed_inherited: by a forked child of its parent's blocks; @nr_freed_unmatched: their

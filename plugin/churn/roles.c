@@ -22,7 +22,7 @@ static const struct field_desc alloc_fields[] = {
 
 static const struct field_desc free_fields[] = {
 	FIELD(churn_free, lifetime_ns), FIELD(churn_free, weight), FIELD(churn_free, seq),
-	FIELD(churn_free, flags), {0}
+	FIELD(churn_free, caller), FIELD(churn_free, flags), {0}
 };
 
 static const struct field_desc window_fields[] = {
@@ -55,7 +55,7 @@ static const struct role_desc {
 	size_t nr_fields;
 } role_descs[] = {
 	{ "churn:alloc", ROLE_ALLOC, alloc_fields, 6 },
-	{ "churn:free", ROLE_FREE, free_fields, 4 },
+	{ "churn:free", ROLE_FREE, free_fields, 5 },
 	{ "churn:window", ROLE_WINDOW, window_fields, 16 },
 	{ "churn:probe", ROLE_PROBE, probe_fields, 4 },
 };

@@ -24,7 +24,7 @@ static inline void seen_key__add(struct seen_key *k, __u64 word)
 
 struct seen;
 
-/** seen__new() - @max bounds the chains remembered (24 bytes each); at the bound all are forgotten. */
+/** seen__new() - Remembers at most @max chains, 24 bytes each; at the bound it forgets all. */
 int seen__new(size_t max, struct seen **ret);
 void seen__free(struct seen *s);
 

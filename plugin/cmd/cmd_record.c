@@ -25,6 +25,7 @@
 #include "util/msg.h"
 
 #define POLL_MS		100
+#define DELAY_STEP_MS	5
 #define FIRST_EXACT	1000	/* fits every ring; see struct probes_opts */
 #define MAX_TRIES	5	/* threads may end while events are opened on them */
 
@@ -37,6 +38,7 @@ struct record {
 	struct follow *follow;
 	struct recording *recording;
 	bool traces_workload;	/* else the command only sets the duration */
+	char wanted[CPU_EVENT_MAX][64];	/* CPU events as they were asked for */
 	int workload_status;
 	bool workload_ended;
 };
@@ -79,8 +81,11 @@ static int load_probes(struct record *r)
 		.uid = opts->uid,
 	};
 
-	/* Exact counts want no gap when a process forks; see attach_event.c. */
-	if (opts->method == PROBE_AUTO && opts->period == 1 && !opts->system_wide)
+	/*
+	 * Exact counts of a command want no gap when it forks; see attach_event.c. A process that
+	 * is attached to wants the probes gone at once in the end, which sessions are better at.
+	 */
+	if (opts->method == PROBE_AUTO && opts->period == 1 && r->traces_workload)
 		probes.method = PROBE_EVENT;
 	return probes__new(&probes, &r->probes);
 }
@@ -355,35 +360,66 @@ static int detach_and_drain(struct record *r)
 	return recording__drain(r->recording) ?: recording__drain(r->recording);
 }
 
-static int go(struct record *r)
+static void say_what_is_recorded(const struct record *r)
 {
-	struct timespec delay = {
-		.tv_sec = r->opts->delay_ms / 1000,
-		.tv_nsec = r->opts->delay_ms % 1000 * 1000000L,
-	};
-	bool late = r->opts->delay_ms != 0;
-	int err = 0;
+	size_t i;
 
-	if (late) {
-		if (r->workload)
-			err = workload__start(r->workload);
-		if (err)
-			return err;
-		nanosleep(&delay, NULL);
+	for (i = 0; i < r->opts->nr_events; i++) {
+		if (strcmp(r->wanted[i], r->opts->events[i].name))
+			pr_info("No hardware counter for '%s' here: recording '%s' instead.\n",
+				r->wanted[i], r->opts->events[i].name);
 	}
-	err = attach(r) ?: follow__start(r->follow);
+}
+
+/* Probes in place before the command's first instruction. */
+static int start_at_once(struct record *r)
+{
+	int err = attach(r) ?: follow__start(r->follow);
+
 	if (err)
 		return err;
-	if (r->traces_workload && !late)
-		rings__enable_churn(r->rings);
+	say_what_is_recorded(r);
+	if (r->traces_workload)
+		rings__enable_churn(r->rings);	/* the others start at exec */
 	else
 		rings__enable(r->rings);
 	recording__begin(r->recording);
-	return late || !r->workload ? 0 : workload__start(r->workload);
+	return r->workload ? workload__start(r->workload) : 0;
+}
+
+/* -D: the command runs for a while; it may well end before anything is recorded. */
+static int start_late(struct record *r)
+{
+	const struct timespec step = { .tv_nsec = DELAY_STEP_MS * 1000000L };
+	unsigned int waited;
+	int err = r->workload ? workload__start(r->workload) : 0;
+
+	for (waited = 0; !err && waited < r->opts->delay_ms; waited += DELAY_STEP_MS) {
+		nanosleep(&step, NULL);
+		if (is_over(r))
+			return 0;
+	}
+	if (!err && r->traces_workload)
+		err = attach_pid(r, workload__pid(r->workload));
+	else if (!err)
+		err = attach(r);
+	if (is_over(r))
+		return 0;
+	err = err ?: follow__start(r->follow);
+	if (err)
+		return err;
+	say_what_is_recorded(r);
+	rings__enable(r->rings);
+	recording__begin(r->recording);
+	return 0;
 }
 
 static int open_all(struct record *r)
 {
+	size_t i;
+
+	for (i = 0; i < r->opts->nr_events; i++)
+		strcpy(r->wanted[i], r->opts->events[i].name);
 	return start_workload_suspended(r) ?:
 	       load_probes(r) ?:
 	       open_rings(r) ?:
@@ -483,7 +519,9 @@ int cmd_record(int argc, const char **argv)
 	if (record_opts__parse(&opts, argc, argv))
 		return 1;
 	catch_signals();
-	err = open_all(&r) ?: go(&r);
+	err = open_all(&r);
+	if (!err)
+		err = opts.delay_ms ? start_late(&r) : start_at_once(&r);
 	if (!err) {
 		err = record_until_over(&r);
 		err = stop(&r, err);

@@ -7,7 +7,6 @@
 #include "report_opts.h"
 
 #include "churn/feed.h"
-#include "churn/names.h"
 #include "churn/report.h"
 #include "perfdata/reader.h"
 #include "stack/machine.h"
@@ -19,7 +18,6 @@
 struct session {
 	struct pdreader *reader;
 	struct machine *machine;
-	struct names *names;
 	struct feed *feed;
 	struct term_progress progress;
 };
@@ -41,9 +39,6 @@ static int set_time(struct report_opts *opts, const struct pdreader *reader)
 	if (err == -ENODATA)
 		pr_err("--time '%s': the file does not say when it begins and ends, give seconds\n",
 		       opts->time_text);
-	else if (err)
-		pr_err("--time '%s': must be start,stop in seconds, start%%-stop%%, or part%%/n\n",
-		       opts->time_text);
 	return err;
 }
 
@@ -52,24 +47,26 @@ static int open_session(struct session *s, struct report_opts *opts)
 	const struct machine_opts machine_opts = {
 		.demangle = opts->demangle, .inlines = opts->inlines,
 	};
-	struct feed_opts feed_opts = {
-		.filter = &opts->filter, .max_stack = opts->view.max_stack,
+	const struct feed_opts feed_opts = {
+		.filter = &opts->filter, .names = opts->names,
+		.max_stack = opts->view.max_stack,
 		.progress = show_progress, .progress_ctx = &s->progress,
 	};
 	int err;
 
-	err = names__new(opts->wrappers, opts->nr_wrappers, &s->names);
-	err = err ?: pdreader__open(opts->input, &s->reader);
+	err = pdreader__open(opts->input, &s->reader);
 	err = err ?: set_time(opts, s->reader);
 	err = err ?: machine__new(&machine_opts, &s->machine);
-	feed_opts.names = s->names;
-	return err ?: feed__new(&feed_opts, s->reader, s->machine, &s->feed);
+	err = err ?: feed__new(&feed_opts, s->reader, s->machine, &s->feed);
+	if (err == -ENOMSG)
+		pr_err("%s: no allocation events in it: record with 'perf churn record', or probe an allocator's function with a field named size\n",
+		       opts->input);
+	return err;
 }
 
 static void close_session(struct session *s)
 {
 	feed__free(s->feed);
-	names__free(s->names);
 	machine__free(s->machine);
 	pdreader__close(s->reader);
 }
@@ -93,8 +90,9 @@ static int judge_gaps(const struct report *r, const struct report_opts *opts)
 	if (!opts->strict || !report__has_gaps(r))
 		return 0;
 	fflush(stdout);
-	pr_err("--strict: samples are missing, %llu churn samples and %llu others were lost\n",
-	       report__nr_lost(r), r->losses.perf_other);
+	pr_err("--strict: the recording is not complete: %llu churn samples and %llu others lost, %.3f s without probes%s\n",
+	       report__nr_lost(r), r->losses.perf_other, r->losses.gap_ns / 1e9,
+	       r->recording.truncated ? ", cut short" : "");
 	return -EIO;
 }
 
@@ -119,7 +117,8 @@ int cmd_report(int argc, const char **argv)
 	struct report_opts opts;
 	int err;
 
-	err = report_opts__parse(&opts, argc, argv) ?: run_report(&opts);
+	report_opts__parse(&opts, argc, argv);
+	err = run_report(&opts);
 	report_opts__exit(&opts);
 	return err ? 1 : 0;
 }

@@ -245,7 +245,7 @@ static int check_pids(struct record_opts *opts)
 			pr_err("%d is a thread of process %d: use -p %d\n", opts->pids[i], tgid,
 			       tgid);
 		else if (err == -ESRCH)
-			pr_err("No such process: %d\n", opts->pids[i]);
+			pr_err("Process %d: no such process\n", opts->pids[i]);
 		else if (err)
 			pr_err("Cannot trace process %d: %s (CAP_SYS_PTRACE is needed for another user's)\n",
 			       opts->pids[i], strerror(-err));

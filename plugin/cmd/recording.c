@@ -217,11 +217,12 @@ int recording__drain(struct recording *r)
 	return rings__drain(r->rings, write_record, r) ?: pdwriter__round(r->out);
 }
 
+/* Timed by when it is written: an older time would stand behind records that a reader has passed. */
 static int write_own_sample(struct recording *r, __u64 sample_id, pid_t pid, __u64 ip,
-			    __u64 time_ns, const void *raw, size_t raw_bytes)
+			    const void *raw, size_t raw_bytes)
 {
 	struct synthetic_sample s = {
-		.sample_id = sample_id, .ip = ip, .time_ns = time_ns, .pid = pid,
+		.sample_id = sample_id, .ip = ip, .time_ns = now_ns(), .pid = pid,
 		.raw = raw, .raw_bytes = raw_bytes,
 	};
 	char buf[SYNTHETIC_MAX_BYTES] __attribute__((aligned(8)));
@@ -248,7 +249,7 @@ static int close_window(struct recording *r, pid_t pid, const struct churn_total
 	if (ret <= 0)
 		return ret;
 	count_window(r, &w);
-	return write_own_sample(r, SYNTHETIC_WINDOW_SAMPLE_ID, pid, totals->malloc_ip, end_ns, &w,
+	return write_own_sample(r, SYNTHETIC_WINDOW_SAMPLE_ID, pid, totals->malloc_ip, &w,
 				sizeof(w));
 }
 
@@ -361,11 +362,35 @@ static void warn_if_silent(const struct probe_site_stats *stats, size_t nr)
 			   img->sites[0].symbol, img->sites[nr > 1].symbol, img->path);
 }
 
-static int write_probes(struct recording *r, __u64 time_ns)
+/*
+ * Where to show a probe: where it was hit; else in a process that another of its object was hit in,
+ * at the same distance as in the file.
+ */
+static __u64 place_probe(const struct probe_site_stats *stats, size_t nr,
+			 const struct probe_site_stats *which, pid_t *pid)
+{
+	const struct probe_site *site = &which->image->sites[which->site];
+	size_t i;
+
+	*pid = which->pid;
+	if (which->ip)
+		return which->ip;
+	for (i = 0; i < nr; i++) {
+		if (stats[i].image != which->image || !stats[i].ip)
+			continue;
+		*pid = stats[i].pid;
+		return stats[i].ip - stats[i].image->sites[stats[i].site].vaddr + site->vaddr;
+	}
+	return 0;
+}
+
+static int write_probes(struct recording *r)
 {
 	struct probe_site_stats *stats;
 	struct churn_probe probe;
 	size_t nr, i, first = 0;
+	pid_t pid;
+	__u64 ip;
 	int err;
 
 	err = probes__site_stats(r->probes, &stats, &nr);
@@ -373,7 +398,8 @@ static int write_probes(struct recording *r, __u64 time_ns)
 		return err;
 	for (i = 0; i < nr && !err; i++) {
 		fill_probe(&probe, &stats[i]);
-		err = write_own_sample(r, SYNTHETIC_PROBE_SAMPLE_ID, 0, 0, time_ns, &probe,
+		ip = place_probe(stats, nr, &stats[i], &pid);
+		err = write_own_sample(r, SYNTHETIC_PROBE_SAMPLE_ID, pid, ip, &probe,
 				       sizeof(probe));
 		if (i + 1 == nr || stats[i + 1].image != stats[first].image) {
 			warn_if_silent(&stats[first], i + 1 - first);
@@ -389,7 +415,7 @@ int recording__finish(struct recording *r)
 	int err;
 
 	take_notes(r, false);
-	err = close_windows(r, r->end_ns) ?: write_probes(r, r->end_ns) ?: pdwriter__round(r->out);
+	err = close_windows(r, r->end_ns) ?: write_probes(r) ?: pdwriter__round(r->out);
 	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
 	return err ?: pdwriter__finish(r->out);
 }

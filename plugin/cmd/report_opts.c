@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <subcmd/parse-options.h>
 
 #include "report_opts.h"
 
+#include "churn/names.h"
 #include "util/msg.h"
 #include "util/parse.h"
 
@@ -27,22 +26,24 @@ struct typed {
 	const char *percent_limit, *limit, *max_stack;
 	bool json, folded, stdio, no_demangle, no_inline, no_pager, quiet;
 	int verbose;
+	const char **wrappers;
+	size_t nr_wrappers;
 };
 
 static int add_wrapper(const struct option *opt, const char *arg, int unset)
 {
-	struct report_opts *opts = opt->value;
+	struct typed *t = opt->value;
 	const char **bigger;
 
 	if (unset) {
-		opts->nr_wrappers = 0;
+		t->nr_wrappers = 0;
 		return 0;
 	}
-	bigger = reallocarray(opts->wrappers, opts->nr_wrappers + 1, sizeof(*bigger));
+	bigger = reallocarray(t->wrappers, t->nr_wrappers + 1, sizeof(*bigger));
 	if (!bigger)
 		return -1;
-	opts->wrappers = bigger;
-	opts->wrappers[opts->nr_wrappers++] = arg;
+	t->wrappers = bigger;
+	t->wrappers[t->nr_wrappers++] = arg;
 	return 0;
 }
 
@@ -104,6 +105,17 @@ static bool by_option(const char *text, bool *by_bytes)
 	return false;
 }
 
+/* Only whether it can be read; what it means needs the file. */
+static bool time_option(const char *text)
+{
+	struct filter any = {0};
+
+	if (!text || !filter__parse_time(&any, text, 1, 2))
+		return true;
+	pr_err("--time '%s': must be start,stop in seconds, start%%-stop%%, or part%%/n\n", text);
+	return false;
+}
+
 static bool format_option(const struct typed *t, struct report_opts *opts)
 {
 	if (t->json + t->folded + t->stdio > 1) {
@@ -144,7 +156,8 @@ static bool judge(const struct typed *t, struct report_opts *opts)
 	opts->demangle = !t->no_demangle;
 	opts->inlines = !t->no_inline;
 	opts->pager = !t->no_pager;
-	return format_option(t, opts) && judge_view(t, opts) &&
+	return format_option(t, opts) && judge_view(t, opts) && time_option(opts->time_text) &&
+	       !names__new(t->wrappers, t->nr_wrappers, &opts->names) &&
 	       list_option("--comm", t->comms, &filter->comms) &&
 	       list_option("--dsos", t->dsos, &filter->dsos) &&
 	       list_option("--symbols", t->symbols, &filter->symbols) &&
@@ -152,7 +165,7 @@ static bool judge(const struct typed *t, struct report_opts *opts)
 	       ids_option("--tid", t->tids, &filter->tids);
 }
 
-int report_opts__parse(struct report_opts *opts, int argc, const char **argv)
+void report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 {
 	struct typed t = {0};
 	const struct option options[] = {
@@ -180,7 +193,7 @@ int report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 			   "Only sites in these functions"),
 		OPT_STRING(0, "time", &opts->time_text, "start,stop",
 			   "Only this time, in seconds as perf script prints it, or like 10%-20%"),
-		OPT_CALLBACK(0, "wrapper", opts, "regex",
+		OPT_CALLBACK(0, "wrapper", &t, "regex",
 			     "Functions whose names match are wrappers: their callers are the sites",
 			     add_wrapper),
 		OPT_BOOLEAN(0, "no-demangle", &t.no_demangle, "Leave C++ and Rust names as they are"),
@@ -203,11 +216,11 @@ int report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 	}
 	if (!judge(&t, opts))
 		exit(EXIT_USAGE);
-	return 0;
+	free(t.wrappers);
 }
 
 void report_opts__exit(struct report_opts *opts)
 {
 	filter__exit(&opts->filter);
-	free(opts->wrappers);
+	names__free(opts->names);
 }

@@ -8,10 +8,12 @@
 #include "churn/filter.h"
 #include "view/view.h"
 
+struct names;
+
 /**
  * struct report_opts - Judged options.
- * @time_text: --time as typed; per cent can be judged only when the file is open. NULL: all.
- * @wrappers: --wrapper expressions, @nr_wrappers of them.
+ * @time_text: --time as typed; per cent mean something only when the file is open. NULL: all.
+ * @names: With the --wrapper expressions.
  */
 struct report_opts {
 	const char *input, *time_text;
@@ -19,16 +21,11 @@ struct report_opts {
 	bool demangle, inlines, pager, strict;
 	struct filter filter;
 	struct view_opts view;
-	const char **wrappers;
-	size_t nr_wrappers;
+	struct names *names;
 };
 
-/**
- * report_opts__parse() - Exits with status 129 after one line for bad usage.
- *
- * Return: 0 or -ENOMEM.
- */
-int report_opts__parse(struct report_opts *opts, int argc, const char **argv);
+/** report_opts__parse() - Exits with status 129 after one line for bad usage. */
+void report_opts__parse(struct report_opts *opts, int argc, const char **argv);
 void report_opts__exit(struct report_opts *opts);
 
 #endif /* PERF_CHURN_CMD_REPORT_OPTS_H */

@@ -41,7 +41,7 @@ static inline bool deliverer__wants(const struct deliverer *d, __u32 type)
 	return type < 64 && d->wanted_types >> type & 1;
 }
 
-/** deliverer__find_time() - For the rest: no sample, or one whose layout must be looked up first. */
+/** deliverer__find_time() - For the rest: no sample, or one whose layout is not known yet. */
 int deliverer__find_time(struct deliverer *d, const struct perf_event_header *hdr, __u64 *ret);
 
 /**

@@ -59,7 +59,7 @@ static inline __u64 blob__u64(struct blob *b)
 	return value;
 }
 
-/** blob__text() - A NUL-terminated string in @bytes bytes (perf pads them), NULL if none is there. */
+/** blob__text() - A NUL-terminated string in @bytes bytes (perf pads them), else NULL. */
 static inline char *blob__text(struct blob *b, __u64 bytes)
 {
 	char *text = blob__take(b, bytes);

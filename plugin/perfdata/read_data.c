@@ -200,7 +200,7 @@ static int skip_payload(struct pass *p, const struct perf_event_header *hdr, con
 	return 0;
 }
 
-/* Records that perf itself writes, not the kernel: all but a few of them are none of our concern. */
+/* Records that perf itself writes, not the kernel: all but a few are none of our concern. */
 static int take_user_record(struct pass *p, struct stream *s, const struct perf_event_header *hdr,
 			    const char *record)
 {

@@ -147,7 +147,7 @@ const struct buildid *pdreader__find_buildid(const struct pdreader *r, const cha
 
 	if (!r->nr_buildids)
 		return NULL;
-	/* Mappings of the kernel's text name their reference symbol, too: "[kernel.kallsyms]_text" */
+	/* Mappings of the kernel's text name a symbol in it, too: "[kernel.kallsyms]_text" */
 	if (!strncmp(filename, kernel, sizeof(kernel) - 1))
 		key.filename = kernel;
 	return bsearch(&key, r->buildids, r->nr_buildids, sizeof(key), cmp_buildids);

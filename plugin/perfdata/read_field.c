@@ -48,7 +48,7 @@ int pdfield__u64(const struct tep_format_field *field, const struct pdsample *s,
 	return -EINVAL;
 }
 
-/* __data_loc and __rel_loc: a word that holds offset and size, the latter counted from behind it. */
+/* __data_loc and __rel_loc: a word that holds offset (from its own end for the latter) and size. */
 static int locate_dynamic(const struct tep_format_field *field, const struct pdsample *s,
 			  unsigned int *offset, unsigned int *bytes)
 {

@@ -70,46 +70,58 @@ static bool is_identifier(const char *text, int bytes)
 	return bytes > 0 && bytes < MAX_NAME_BYTES && !isdigit((unsigned char)text[0]);
 }
 
-/* A declaration such as "const char * name", "__data_loc char[] msg" or "u8 mac[6]". */
-static bool is_declaration(const char *text, int bytes)
+/* Words of a declaration, "const char *" or so. */
+static bool is_words(const char *text, int bytes)
 {
 	int i;
 
 	for (i = 0; i < bytes; i++) {
-		if (!isalnum((unsigned char)text[i]) && !strchr("_ *[]", text[i]))
+		if (!isalnum((unsigned char)text[i]) && !strchr("_ *", text[i]))
 			return false;
 	}
-	return bytes > 0 && bytes < MAX_NAME_BYTES &&
-	       (isalpha((unsigned char)text[0]) || text[0] == '_');
+	return bytes > 0 && (isalpha((unsigned char)text[0]) || text[0] == '_');
 }
 
-/* The last word, and what may stand in brackets behind it, is the name. */
-static bool ends_in_name(const char *text, int bytes)
+/* The last word is the name; a type stands in front of it. */
+static bool is_type_and_name(const char *text, int bytes)
 {
-	const char *bracket;
+	int start = bytes;
 
-	if (bytes && text[bytes - 1] == ']') {
-		bracket = memrchr(text, '[', bytes);
-		if (!bracket || memchr(text, ']', bytes - 1))
+	while (start > 0 && text[start - 1] != ' ' && text[start - 1] != '*')
+		start--;
+	return is_words(text, start) && is_identifier(text + start, bytes - start);
+}
+
+/* A fixed size behind the name, a number or a name: take it off @bytes. */
+static bool cut_array(const char *text, int *bytes)
+{
+	const char *bracket = memchr(text, '[', *bytes);
+	const char *end = text + *bytes - 1;
+
+	if (!bracket)
+		return true;
+	for (*bytes = bracket++ - text; bracket < end; bracket++) {
+		if (!isalnum((unsigned char)*bracket) && *bracket != '_')
 			return false;
-		bytes = bracket - text;
 	}
-	return bytes && (isalnum((unsigned char)text[bytes - 1]) || text[bytes - 1] == '_') &&
-	       memchr(text, ' ', bytes);
+	return *end == ']' && end[-1] != '[';
 }
 
-/* "__data_loc char[] msg": brackets belong to the type there, and only there. */
-static bool is_field_text(const char *text, int bytes)
+/*
+ * "const char * name", "u8 mac[6]", or of dynamic size "__data_loc char[] msg", where the
+ * brackets belong to the type. Kernels write little else, and on other things libtraceevent
+ * leaks or worse.
+ */
+static bool is_declaration(const char *text, int bytes)
 {
-	const char *loc = memmem(text, bytes, "[] ", 3);
+	const char *dynamic = memmem(text, bytes, "[] ", 3);
 
-	if (!is_declaration(text, bytes))
+	if (bytes <= 0 || bytes >= MAX_NAME_BYTES)
 		return false;
 	if (strncmp(text, "__data_loc ", 11) && strncmp(text, "__rel_loc ", 10))
-		return ends_in_name(text, bytes);
-	return loc && loc + 3 < text + bytes &&
-	       is_identifier(loc + 3, text + bytes - loc - 3) &&
-	       !memchr(text, '[', loc - text) && !memchr(text, ']', loc - text);
+		return cut_array(text, &bytes) && is_type_and_name(text, bytes);
+	return dynamic && is_type_and_name(text, dynamic - text) &&
+	       is_identifier(dynamic + 3, text + bytes - dynamic - 3);
 }
 
 /* Numbers behind a field's text: offset and size must lie in what a sample can hold. */
@@ -137,7 +149,7 @@ static bool copy_field(FILE *out, const struct line *line)
 	memcpy(text, line->text, line->bytes);
 	text[line->bytes] = '\0';
 	pos = strchr(decl, ';');
-	if (!pos || !is_field_text(decl, pos - decl))
+	if (!pos || !is_declaration(decl, pos - decl))
 		return false;
 	decl_bytes = pos++ - decl;
 	if (!take_number(&pos, "offset", MAX_RAW_BYTES, &offset) ||

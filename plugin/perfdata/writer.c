@@ -251,6 +251,31 @@ int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, siz
 	return err ?: map_header(w);
 }
 
+/* Table behind the data, held-back bytes over the old table, the header last. */
+static int commit(struct pdwriter *w)
+{
+	int err;
+
+	err = write_at(w, w->table, table_bytes(w), w->data_offset + w->written) ?:
+	      write_at(w, w->head, w->head_bytes, w->data_offset + w->committed);
+	if (err)
+		return err;
+	*(volatile __u64 *)&w->header->data.bytes = w->written;
+	w->committed = w->written;
+	w->head_bytes = 0;
+	return 0;
+}
+
+/*
+ * The disk is full: what was written before is whole records. The last write got some way, so there
+ * is room for the table in its place.
+ */
+static void salvage(struct pdwriter *w)
+{
+	if (w->written - w->committed >= table_bytes(w))
+		commit(w);
+}
+
 /* The first bytes since the last checkpoint are held back: the table stands in their place. */
 static int flush(struct pdwriter *w)
 {
@@ -260,13 +285,16 @@ static int flush(struct pdwriter *w)
 	if (hold > w->buffered)
 		hold = w->buffered;
 	memcpy(w->head + w->head_bytes, w->buffer, hold);
+	err = write_at(w, w->buffer + hold, w->buffered - hold,
+		       w->data_offset + w->written + hold);
+	if (err) {
+		salvage(w);
+		return err;
+	}
 	w->head_bytes += hold;
-	w->written += hold;
-	err = write_at(w, w->buffer + hold, w->buffered - hold, w->data_offset + w->written);
-	if (!err)
-		w->written += w->buffered - hold;
+	w->written += w->buffered;
 	w->buffered = 0;
-	return err;
+	return 0;
 }
 
 int pdwriter__write(struct pdwriter *w, const void *records, size_t bytes)
@@ -297,21 +325,11 @@ int pdwriter__round(struct pdwriter *w)
 /* With less data than the table is long the new table would overlap the old one: wait. */
 int pdwriter__checkpoint(struct pdwriter *w)
 {
-	int err;
-
 	if (w->err)
 		return w->err;
 	if (w->written + w->buffered - w->committed < table_bytes(w))
 		return 0;
-	err = flush(w);
-	err = err ?: write_at(w, w->table, table_bytes(w), w->data_offset + w->written);
-	err = err ?: write_at(w, w->head, w->head_bytes, w->data_offset + w->committed);
-	if (err)
-		return err;
-	*(volatile __u64 *)&w->header->data.bytes = w->written;
-	w->committed = w->written;
-	w->head_bytes = 0;
-	return 0;
+	return flush(w) ?: commit(w);
 }
 
 void pdwriter__set_times(struct pdwriter *w, __u64 first_ns, __u64 last_ns)

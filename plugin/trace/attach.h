@@ -52,7 +52,16 @@ void trace_events__free(struct trace_events *t);
  */
 int trace_events__open(struct trace_events *t, pid_t tid, int *fds);
 
-/** trace_events__sweep() - Remove the events of recorders that were killed. */
+/** trace_events__sweep() - Remove the events of recorders that were killed with their guards. */
 void trace_events__sweep(void);
+
+/**
+ * trace_events__guard() - Start a process that removes our events once we are gone, however.
+ *
+ * To be called before events, links and threads are made.
+ *
+ * Return: A descriptor that must stay open as long as events are wanted, or a negative errno.
+ */
+int trace_events__guard(void);
 
 #endif /* PERF_CHURN_TRACE_ATTACH_H */

@@ -8,17 +8,20 @@
  * event->prog, freeing the copy detaches it). All perf events stay disabled; the probes work all
  * the same, and nothing is scheduled in and out at context switches.
  *
- * The definitions outlive a killed recorder (the breakpoints do not): the group's name holds our
+ * The definitions would outlive a killed recorder (the breakpoints do not). So a guard, a process of
+ * its own, waits for our end and sweeps up; and should it be killed, too, the group's name holds our
  * pid, and the next recorder sweeps away what belongs to the dead.
  */
 #include <api/fs/tracing_path.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
@@ -30,6 +33,7 @@
 #include "util/msg.h"
 
 #define GROUP_PREFIX	"perf_churn_"
+#define GUARD_TRIES	300	/* a minute */
 
 struct trace_event {
 	char name[32];
@@ -268,39 +272,97 @@ int trace_events__open(struct trace_events *t, pid_t tid, int *fds)
 	return err ?: nr;
 }
 
-/* A line of uprobe_events: "p:perf_churn_1234_0/p0 /path:0x..." */
-static void sweep_line(const char *line)
+/* A line of uprobe_events: "p:perf_churn_1234_0/p0 /path:0x..." Whose is it? 0: not ours. */
+static pid_t parse_line(const char *line, char group[64], char name[32])
 {
-	char group[64], name[32], *end;
+	char *end;
 	long pid;
 
 	if (sscanf(line, "%*c:%63[^/]/%31s", group, name) != 2)
-		return;
+		return 0;
 	if (strncmp(group, GROUP_PREFIX, strlen(GROUP_PREFIX)))
-		return;
+		return 0;
 	pid = strtol(group + strlen(GROUP_PREFIX), &end, 10);
-	if (pid <= 0 || *end != '_' || !kill(pid, 0) || errno != ESRCH)
-		return;
-	pr_debug("removing %s/%s, left behind by a recorder that was killed\n", group, name);
-	undefine_event(group, name);
+	return pid > 0 && *end == '_' ? pid : 0;
+}
+
+static bool is_dead(pid_t pid)
+{
+	return kill(pid, 0) && errno == ESRCH;
+}
+
+/* Remove the events of one recorder, or (0) of all that are dead. Return: how many there were. */
+static int sweep(pid_t whose)
+{
+	char group[64], name[32], *line = NULL;
+	int fd = open_tracing_file("uprobe_events", O_RDONLY), nr = 0;
+	size_t room = 0;
+	FILE *file;
+	pid_t pid;
+
+	file = fd < 0 ? NULL : fdopen(fd, "r");
+	while (file && getline(&line, &room, file) > 0) {
+		pid = parse_line(line, group, name);
+		if (!pid || (whose ? pid != whose : !is_dead(pid)))
+			continue;
+		undefine_event(group, name);
+		nr++;
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	else if (fd >= 0)
+		close(fd);
+	return nr;
 }
 
 void trace_events__sweep(void)
 {
-	int fd = open_tracing_file("uprobe_events", O_RDONLY);
-	char *line = NULL;
-	size_t bytes = 0;
-	FILE *file;
+	sweep(0);
+}
 
-	if (fd < 0)
-		return;
-	file = fdopen(fd, "r");
-	if (!file) {
-		close(fd);
-		return;
+/* Until the recorder is gone; then until the kernel has let go of its events, too. */
+static void stand_guard(pid_t recorder, int end_fd)
+{
+	const struct timespec pause = { .tv_nsec = 200000000 };
+	char byte;
+	int tries;
+
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	setsid();
+	while (read(end_fd, &byte, 1) < 0 && errno == EINTR)
+		;
+	for (tries = 0; sweep(recorder) && tries < GUARD_TRIES; tries++)
+		nanosleep(&pause, NULL);
+}
+
+/* Only the pipe stays open: the guard must keep no event, link or output of ours alive. */
+static void keep_only(int fd)
+{
+	dup2(fd, STDIN_FILENO);
+	close_range(STDIN_FILENO + 1, ~0U, 0);
+}
+
+int trace_events__guard(void)
+{
+	pid_t recorder = getpid(), pid;
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid < 0) {
+		close(fds[0]);
+		close(fds[1]);
+		return -errno;
 	}
-	while (getline(&line, &bytes, file) > 0)
-		sweep_line(line);
-	free(line);
-	fclose(file);
+	if (!pid) {
+		keep_only(fds[0]);
+		stand_guard(recorder, STDIN_FILENO);
+		_exit(0);
+	}
+	close(fds[0]);
+	return fds[1];
 }

@@ -38,6 +38,7 @@ struct attachment {
 struct probes {
 	struct churn_bpf *skel;
 	enum probe_method method;
+	int guard_fd;			/* PROBE_EVENT only, else -1 */
 	int nr_cpus;
 	struct image images[CHURN_MAX_IMAGES];
 	size_t nr_images;
@@ -196,6 +197,7 @@ int probes__new(const struct probes_opts *opts, struct probes **ret)
 	if (!p)
 		return -ENOMEM;
 	pthread_mutex_init(&p->lock, NULL);
+	p->guard_fd = -1;
 	p->nr_cpus = libbpf_num_possible_cpus();
 	if (p->nr_cpus < 0) {
 		err = p->nr_cpus;
@@ -204,8 +206,10 @@ int probes__new(const struct probes_opts *opts, struct probes **ret)
 	err = load_best(p, opts);
 	if (err)
 		goto err_free;
-	if (p->method == PROBE_EVENT)
+	if (p->method == PROBE_EVENT) {
 		trace_events__sweep();
+		p->guard_fd = trace_events__guard();
+	}
 	*ret = p;
 	return 0;
 
@@ -224,6 +228,8 @@ void probes__free(struct probes *p)
 	probes__detach(p);
 	for (i = 0; i < p->nr_images; i++)
 		close(p->images[i].fd);
+	if (p->guard_fd >= 0)
+		close(p->guard_fd);
 	churn_bpf__destroy(p->skel);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
@@ -555,9 +561,18 @@ int probes__set_period(struct probes *p, __u64 period)
 	return write_period(p, period, 0);
 }
 
+static void add_hits(struct probe_site_stats *stats, const struct churn_site_hits *hits)
+{
+	stats->nr_hits += hits->nr_hits;
+	if (!hits->ip)
+		return;
+	stats->ip = hits->ip;
+	stats->pid = hits->tgid;
+}
+
 int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *ret_nr)
 {
-	__u64 *per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
+	struct churn_site_hits *per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
 	struct probe_site_stats *stats = calloc(p->nr_sites ?: 1, sizeof(*stats));
 	size_t img, i;
 	__u32 n = 0;
@@ -576,7 +591,7 @@ int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *
 						 p->nr_cpus * sizeof(*per_cpu), 0))
 				continue;
 			for (cpu = 0; cpu < p->nr_cpus; cpu++)
-				stats[n].nr_hits += per_cpu[cpu];
+				add_hits(&stats[n], &per_cpu[cpu]);
 		}
 	}
 	free(per_cpu);

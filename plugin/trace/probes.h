@@ -117,11 +117,16 @@ void probes__detach(struct probes *p);
 /** probes__set_period() - Change the mean period of a sampled recording. */
 int probes__set_period(struct probes *p, __u64 period);
 
-/** struct probe_site_stats - One probed instruction, for churn:probe. */
+/**
+ * struct probe_site_stats - One probed instruction, for churn:probe.
+ * @pid, @ip: A process it was hit in and its address there; 0 when it was not hit.
+ */
 struct probe_site_stats {
 	const struct probe_image *image;
 	size_t site;
 	__u64 nr_hits;
+	pid_t pid;
+	__u64 ip;
 };
 
 /** probes__site_stats() - Hits of each site so far; malloc'ed array, the caller frees. */

@@ -191,21 +191,14 @@ static int open_cpu_event(struct rings *r, const struct rings_opts *opts, size_t
 {
 	struct perf_evsel *evsel = r->cpu_evsels[i];
 	struct cpu_event *event = &opts->events[i];
-	char wanted[sizeof(event->name)];
 	int err;
 
 	err = perf_evsel__open(evsel, evsel->cpus, evsel->threads);
-	if (has_no_such_counter(err)) {
-		strcpy(wanted, event->name);
-		if (!cpu_event__fall_back(event)) {
-			pr_info("No hardware counter for '%s' here: recording '%s' instead.\n",
-				wanted, event->name);
-			evsel->attr.type = event->attr.type;
-			evsel->attr.config = event->attr.config;
-			err = perf_evsel__open(evsel, evsel->cpus, evsel->threads);
-		}
-	}
-	return err;
+	if (!has_no_such_counter(err) || cpu_event__fall_back(event))
+		return err;
+	evsel->attr.type = event->attr.type;
+	evsel->attr.config = event->attr.config;
+	return perf_evsel__open(evsel, evsel->cpus, evsel->threads);
 }
 
 static void explain_open_error(const char *event, int err)

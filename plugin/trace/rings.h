@@ -38,7 +38,8 @@ enum callgraph {
  * @tids, @nr_tids: Threads to profile with all they clone and fork; none: every CPU (-a).
  * @on_exec: The one thread is a workload that has not exec'ed: its events start at exec.
  * @cpu_list: CPUs as perf's -C takes them, NULL: all that are online.
- * @events, @nr_events: CPU events; one that cannot be opened may be changed (cycles to cpu-clock).
+ * @events, @nr_events: CPU events; one that cannot be opened may be changed (cycles to
+ *	cpu-clock); the caller says so.
  * @freq_hz: Samples a second of each CPU event.
  * @callgraph, @stack_bytes: Kind of callchains; bytes of user stack with CALLGRAPH_DWARF.
  * @pages, @churn_pages: Ring sizes in pages a CPU, powers of two.

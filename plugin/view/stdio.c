@@ -81,7 +81,8 @@ static void print_notes(FILE *out, const struct report *r)
 		fputs("# filtered : options leave samples out; all figures are about the rest\n", out);
 	if (!r->recording.has_weights)
 		fputs("# note     : not recorded by perf churn: no frees, no lifetimes, no failed calls;\n"
-		      "#            each event counts as one allocation\n", out);
+		      "#            each event counts as one allocation; by frame pointers, stacks may\n"
+		      "#            lack the immediate caller\n", out);
 	else if (!r->recording.has_frees)
 		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
 	if (r->check.nr_cut * 2 > r->check.nr_allocs)
@@ -172,6 +173,8 @@ static void print_count(FILE *out, const char *title, const struct estimate *e)
 {
 	char value[FORMAT_BYTES], error[FORMAT_BYTES];
 
+	if (isnan(e->value))
+		return;
 	fprintf(out, "   %s %s", title, format_count(value, e->value));
 	if (e->error > 0)
 		fprintf(out, " %s", format_error(error, e));
@@ -207,8 +210,8 @@ static void print_cpu(FILE *out, const struct report *r)
 
 	if (!c->nr_samples && !c->nr_probe)
 		return;
-	snprintf(value, sizeof(value), "%.1f %%", 100 * c->share.value);
-	snprintf(error, sizeof(error), "+- %.1f", 100 * c->share.error);
+	snprintf(value, sizeof(value), c->nr_samples ? "%.1f %%" : "-", 100 * c->share.value);
+	snprintf(error, sizeof(error), c->nr_samples ? "+- %.1f" : "", 100 * c->share.error);
 	fprintf(out, "  %-12s %15s %-9s %llu of %llu samples have an allocator function on their stack\n",
 		"CPU share", value, error, c->nr_allocator, c->nr_samples);
 	if (c->nr_unnamed_libc)

@@ -57,12 +57,12 @@ static void print_stacks(FILE *out, const struct report *r)
 
 	fputs("#   stacks   : ", out);
 	if (c->nr_stacks)
-		fprintf(out, "caller present in %llu of %llu, put back into %llu by the recorder, ",
+		fprintf(out, "caller present in %llu of %llu, %llu of them repaired by the recorder, ",
 			c->nr_stacks - c->nr_caller_missing, c->nr_stacks, c->nr_repaired);
 	if (c->nr_caller_twice)
 		fprintf(out, "caller doubled in %llu, ", c->nr_caller_twice);
-	fprintf(out, "%llu end before their thread's start, %llu without any frame\n", c->nr_cut,
-		c->nr_no_stack);
+	fprintf(out, "%llu of allocations end before their thread's start, %llu without any frame\n",
+		c->nr_cut, c->nr_no_stack);
 }
 
 static void print_frees(FILE *out, const struct report *r)
