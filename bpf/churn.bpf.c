@@ -126,8 +126,11 @@ struct {
 /* Threads inside realloc or memalign, so that malloc and free need not ask the map in vain. */
 __s64 nr_nesting;
 
-/* Set by the recorder when the recording is over: probes take up to seconds to go away. */
-bool stopped;
+/*
+ * Set by the recorder while it records: probes are planted before the rings are enabled, and take
+ * up to seconds to go away.
+ */
+bool recording;
 
 /* Hits of processes that found no room in the totals map. */
 __u64 nr_uncounted;
@@ -646,7 +649,7 @@ static __always_inline int handle_entry(struct pt_regs *ctx, __u64 *session_cook
 {
 	struct call call;
 
-	if (stopped || !call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
+	if (!recording || !call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
 		return 1;
 	count_hit(&call);
 	return on_entry(ctx, &call, session_cookie);

@@ -2,8 +2,14 @@
 /*
  * fuzz_reader.c - read files to the end and touch all that comes out of them.
  *
- * As a program of its own it takes files; with clang's libFuzzer (-DLIBFUZZER -fsanitize=fuzzer)
- * it is fed by that. Any byte may be anything: nothing but an error line may come of it.
+ * As a program of its own it takes files; with clang's libFuzzer it is fed by that:
+ *
+ *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -DLIBFUZZER -fsanitize=fuzzer,address,undefined \
+ *		-I. -Iplugin -isystem build/deps/include -o /tmp/fuzz tests/fuzz_reader.c \
+ *		plugin/perfdata/{read*,deliver,event_name,formats,order,sample}.c \
+ *		plugin/util/msg.c -ltraceevent -lzstd && /tmp/fuzz -max_len=80000 CORPUS
+ *
+ * Any byte may be anything: nothing but an error line may come of it.
  */
 #include <stdio.h>
 #include <string.h>

@@ -79,13 +79,20 @@ launched()
 	kill -9 "$recorder"
 	reap "$recorder" 2>/dev/null
 	check "a launched command survives its recorder" test -d "/proc/$child"
-	check "no breakpoint stays in its text" wait_for 5 text_is "$child" same
+	# The kernel closes a dead recorder's events one by one, each after grace periods: seconds.
+	check "no breakpoint stays in its text" wait_for 20 text_is "$child" same
 	check "it runs to its end" wait_for 15 grep -q '^loop: ' "$T/launched.out"
 	readable "kill -9 of a launching recorder"
+}
+
+no_events_left()
+{
+	! grep -qs perf_churn_ /sys/kernel/tracing/uprobe_events
 }
 
 need_tracing
 attached_to_running
 launched
+wait_for 20 no_events_left
 is "no uprobe event stays behind" "" "$(grep -h churn /sys/kernel/tracing/uprobe_events 2>/dev/null)"
 finish

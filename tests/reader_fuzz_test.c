@@ -12,7 +12,7 @@
 
 #include <kselftest_harness.h>
 
-#define NR_ROUNDS 2000
+#define NR_ROUNDS 1000
 
 static void fuzz(const struct image *good, __u32 seed)
 {

@@ -185,7 +185,7 @@ test_events()
 
 	recorded "-g" -g -c 1 -o "$T/data" "$WL/exact23"
 	is "-g: every churn:alloc sample has its callers" 23 \
-		"$("$PERF" script -i "$T/data" -F event,ip,sym 2>/dev/null | grep -cw mid)"
+		"$("$PERF" script -i "$T/data" -F event,ip,sym 2>/dev/null | awk '/churn:|cpu-clock|cycles/ { on = /churn:alloc/ } on && / mid/' | wc -l)"
 	recorded "--call-graph dwarf" --call-graph dwarf,4096 -c 1 -o "$T/data" "$WL/exact23"
 	evlist_has "--call-graph dwarf,4096" 'sample_stack_user: 4096'
 	recorded "--call-graph fp" --call-graph fp -c 1 -o "$T/data" "$WL/exact23"

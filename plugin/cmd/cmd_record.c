@@ -180,6 +180,18 @@ static int connect_outputs(struct record *r)
 	return err;
 }
 
+/* One that ended, or that shows its mappings to nobody, is no reason to record nothing. */
+static int synthesise_process(struct pdwriter *out, pid_t pid)
+{
+	int err = synth__process(out, pid);
+
+	if (err == -EACCES || err == -EPERM) {
+		pr_debug("Process %d: cannot read its mappings: it will have no symbols\n", pid);
+		return 0;
+	}
+	return err == -ESRCH ? 0 : err;
+}
+
 static int synthesise(struct record *r)
 {
 	struct pdwriter *out = recording__writer(r->recording);
@@ -189,20 +201,17 @@ static int synthesise(struct record *r)
 	int err;
 
 	err = synth__kernel(out);
-	for (i = 0; !err && i < (size_t)opts->nr_pids; i++) {
-		err = synth__process(out, opts->pids[i]);
-		if (err == -ESRCH)
-			err = 0;
-	}
+	for (i = 0; !err && i < (size_t)opts->nr_pids; i++)
+		err = synthesise_process(out, opts->pids[i]);
 	if (err || !opts->system_wide)
 		return err;
 	err = process__all(0, &all, &nr);
 	if (err)
 		return err;
-	for (i = 0; i < nr && (!err || err == -ESRCH); i++)
-		err = synth__process(out, all[i]);
+	for (i = 0; i < nr && !err; i++)
+		err = synthesise_process(out, all[i]);
 	free(all);
-	return err == -ESRCH ? 0 : err;
+	return err;
 }
 
 static int no_allocator(const char *what, const struct process_image *images, size_t nr)
@@ -383,6 +392,7 @@ static int start_at_once(struct record *r)
 		rings__enable_churn(r->rings);	/* the others start at exec */
 	else
 		rings__enable(r->rings);
+	probes__start(r->probes);
 	recording__begin(r->recording);
 	return r->workload ? workload__start(r->workload) : 0;
 }
@@ -410,6 +420,7 @@ static int start_late(struct record *r)
 		return err;
 	say_what_is_recorded(r);
 	rings__enable(r->rings);
+	probes__start(r->probes);
 	recording__begin(r->recording);
 	return 0;
 }

@@ -349,7 +349,8 @@ static void fill_probe(struct churn_probe *out, const struct probe_site_stats *s
 	strcpy(out->object, path);
 }
 
-static void warn_if_silent(const struct probe_site_stats *stats, size_t nr)
+/* With -a there are always programs that sleep. */
+static void warn_if_silent(const struct recording *r, const struct probe_site_stats *stats, size_t nr)
 {
 	const struct probe_image *img = stats[0].image;
 	__u64 hits = 0;
@@ -357,7 +358,7 @@ static void warn_if_silent(const struct probe_site_stats *stats, size_t nr)
 
 	for (i = 0; i < nr; i++)
 		hits += stats[i].nr_hits;
-	if (!hits)
+	if (!hits && !r->opts->system_wide)
 		pr_warning("No hits on %s, %s, ... of %s: the program may use another allocator.\n",
 			   img->sites[0].symbol, img->sites[nr > 1].symbol, img->path);
 }
@@ -402,7 +403,7 @@ static int write_probes(struct recording *r)
 		err = write_own_sample(r, SYNTHETIC_PROBE_SAMPLE_ID, pid, ip, &probe,
 				       sizeof(probe));
 		if (i + 1 == nr || stats[i + 1].image != stats[first].image) {
-			warn_if_silent(&stats[first], i + 1 - first);
+			warn_if_silent(r, &stats[first], i + 1 - first);
 			first = i + 1;
 		}
 	}

@@ -534,9 +534,14 @@ void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
 	}
 }
 
+void probes__start(struct probes *p)
+{
+	*(volatile bool *)&p->skel->bss->recording = true;
+}
+
 void probes__stop(struct probes *p)
 {
-	*(volatile bool *)&p->skel->bss->stopped = true;
+	*(volatile bool *)&p->skel->bss->recording = false;
 }
 
 void probes__detach(struct probes *p)

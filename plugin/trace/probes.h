@@ -108,7 +108,11 @@ void probes__forget(struct probes *p, pid_t pid);
  */
 void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns);
 
-/** probes__stop() - Count and emit nothing more, but for calls that are under way. */
+/**
+ * probes__start() - Count and emit from now on; before that, hits do nothing.
+ * probes__stop() - Nothing more, but for calls that are under way.
+ */
+void probes__start(struct probes *p);
 void probes__stop(struct probes *p);
 
 /** probes__detach() - Remove all probes: no new events past this call. */
