@@ -30,14 +30,14 @@ inner = mkdir -p $(OUTPUT) && flock -o $(OUTPUT)/.lock $(MAKE) LOCKED=1
 with_env = OUTPUT=$(OUTPUT) MAKE_VARS='$(MAKEOVERRIDES)' PATH="$(CURDIR)/$(OUTPUT):$$PATH"
 
 all:
-	$(Q)$(inner) $@
+	+$(Q)$(inner) $@
 
 tests workloads doc install:
-	$(Q)$(inner) $@
+	+$(Q)$(inner) $@
 
 # One file, e.g. make build/perfdata/reader.o
 $(OUTPUT)/%: FORCE
-	$(Q)$(inner) $@
+	+$(Q)$(inner) $@
 
 help:
 	@echo 'make [all]           build $(OUTPUT)/perf-churn'
@@ -55,19 +55,19 @@ deps:
 	$(Q)DEPS=$(DEPS) scripts/setup.sh
 
 check: deps
-	$(Q)$(inner) all tests workloads
+	+$(Q)$(inner) all tests workloads
 	$(Q)$(with_env) SAN=$(SAN) TEST='$(TEST)' scripts/run-tests.sh
 
 demo: deps
-	$(Q)$(inner) all workloads
+	+$(Q)$(inner) all workloads
 	$(Q)$(with_env) scripts/demo.sh
 
 bench: deps
-	$(Q)$(inner) all workloads
+	+$(Q)$(inner) all workloads
 	$(Q)$(with_env) scripts/bench.sh
 
 check-perf612: deps
-	$(Q)$(inner) all workloads
+	+$(Q)$(inner) all workloads
 	$(Q)$(with_env) scripts/check-perf612.sh
 
 # The libraries take half a minute and perf 6.12 minutes: they stay, "rm -rf build" takes all.
@@ -123,9 +123,9 @@ PRELOAD_SRCS := $(wildcard plugin/preload/*.c)
 PRELOAD := $(if $(PRELOAD_SRCS),$(OUTPUT)/libperf-churn.so)
 MAN := $(patsubst Documentation/%.txt,$(OUTPUT)/doc/%.1,$(wildcard Documentation/perf-churn*.txt))
 
-all: $(OUTPUT)/perf-churn $(PRELOAD) $(TOOLS)
-tests: $(TESTS)
-doc: $(MAN)
+all: $(OUTPUT)/perf-churn $(PRELOAD) $(TOOLS) ; @:
+tests: $(TESTS) ; @:
+doc: $(MAN) ; @:
 
 # Written only when the text changes; what depends on it is then built again.
 define remember
@@ -195,7 +195,7 @@ $(OUTPUT)/tests/%_test: tests/%_test.c $(OUTPUT)/libchurn.a $(LIBS) $(OUTPUT)/.f
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(filter %.a,$^) $(LDLIBS)
 
 workloads:
-	$(Q)$(MAKE) -f tests/workloads.mk OUTPUT=$(OUTPUT)
+	$(Q)$(MAKE) $(if $(Q),-s) -f tests/workloads.mk OUTPUT=$(OUTPUT)
 
 #
 # Documentation, installation

@@ -38,7 +38,10 @@ for source in plugin/cmd/cmd_*.c; do
 		complain "$source: has no man page $page"
 		continue
 	fi
-	code=$(code_options plugin/cmd/cmd_"$name"*.c $(ls plugin/cmd/"$name"_*.c 2>/dev/null))
+	shopt -s nullglob
+	tables=(plugin/cmd/cmd_"$name"*.c plugin/cmd/"$name"_*.c)
+	shopt -u nullglob
+	code=$(code_options "${tables[@]}")
 	docs=$(doc_options "$page")
 	while read -r option; do
 		complain "$page: does not describe $option of $source"

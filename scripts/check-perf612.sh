@@ -23,7 +23,9 @@ build_perf() {
 		'*/tools/perf/*' '*/tools/arch/*' '*/tools/scripts/*' '*/tools/build/*' \
 		'*/tools/include/*' '*/tools/lib/*' '*/tools/bpf/bpftool/*' '*/scripts/bpf_doc.py' \
 		'*/kernel/bpf/disasm.*' '*/arch/*/include/uapi/asm/bpf_perf_event.h' \
-		'*/arch/arm64/tools/*' '*/Makefile'
+		'*/arch/arm64/tools/*'
+	# Else it asks the kernel's own Makefile, which is not here.
+	echo '#define PERF_VERSION "6.12"' >"$dir/src/PERF-VERSION-FILE"
 	env -u MAKEFLAGS -u MAKELEVEL -u MAKEOVERRIDES -u OUTPUT -u CFLAGS -u LDFLAGS -u V \
 		make -C "$dir/src/tools/perf" -j"$(nproc)" O="$dir/obj" WERROR=0 NO_LIBPERL=1 \
 		NO_JVMTI=1 NO_SLANG=1 NO_GTK2=1 NO_LIBUNWIND=1 BUILD_BPF_SKEL=0 \

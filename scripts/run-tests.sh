@@ -16,7 +16,7 @@
 # Exit status: 0 unless a test failed or, with CI=true, was skipped without being
 # on the list below.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 
 OUTPUT=${OUTPUT:-build}
 TEST=${TEST:-}

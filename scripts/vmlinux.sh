@@ -34,6 +34,9 @@ struct task_struct {
 	__u32 self_exec_id;
 	int pid;
 	int tgid;
+	__u64 start_time;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
 } __attribute__((preserve_access_index));
 
 #endif

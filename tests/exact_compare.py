@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compare three views of one recording with the independent counter; every difference is printed.
 
-    exact_compare.py COUNTER TALLY REPORT
+    exact_compare.py [--sums] COUNTER TALLY REPORT
 
 COUNTER: lines of counter_dump, TALLY: output of tally.py (the samples and the window records, as stock
 perf prints them), REPORT: perf churn report --json. Status 0 when all of them agree to the last call.
@@ -35,14 +35,22 @@ def compare_windows(procs, tally):
         window = windows.get(pid, {})
         for key in SUMS:
             compare(f"process {pid}, window.{WINDOW[key]}", proc[key], window.get(WINDOW[key], 0))
-        if window.get("gap_ns", 0):
-            print(f"process {pid}: gap of {window['gap_ns']} ns before its probes")
     for pid in windows:
         if pid != "total" and pid not in procs:
             compare(f"process {pid}, unknown to the counter, window.nr_allocs", 0,
                     windows[pid].get("nr_allocs", 0))
-    for key in LOST:
-        compare(f"window.{key}", 0, windows.get("total", {}).get(key, 0))
+
+
+def compare_sums(procs, tally):
+    """A run without the counter in it, as users have it: nothing may be missing for any reason."""
+    total = tally["windows"].get("total", {})
+    for key in SUMS:
+        compare(f"sum of window.{WINDOW[key]}", sum(p[key] for p in procs.values()),
+                total.get(WINDOW[key], 0))
+    for key in ("allocs", "bytes", "frees"):
+        compare(f"{key} by churn samples", sum(p[key] for p in procs.values()),
+                tally["total"].get(key, 0))
+    compare("window.gap_ns", 0, total.get("gap_ns", 0))
 
 
 def compare_samples(procs, tally):
@@ -59,10 +67,15 @@ def compare_samples(procs, tally):
         if pid not in procs:
             compare(f"process {pid}, unknown to the counter, allocs", 0,
                     tally["pids"][pid].get("allocs", 0))
+
+
+def compare_weights(tally):
     total = tally["total"]
     compare("sum of periods of churn:alloc", total.get("allocs", 0), total.get("alloc_weight", 0))
     compare("samples whose period is not their weight", 0, tally["weight_differs"])
     compare("samples that stock perf prints otherwise than expected", 0, tally["unparsed"])
+    for key in LOST:
+        compare(f"window.{key}", 0, tally["windows"].get("total", {}).get(key, 0))
     if tally["unparsed"]:
         print(tally["unparsed_line"])
 
@@ -84,16 +97,21 @@ def load(path):
 
 
 def main():
-    with open(sys.argv[1], encoding="utf-8") as file:
+    args = [arg for arg in sys.argv[1:] if arg != "--sums"]
+    with open(args[0], encoding="utf-8") as file:
         procs = {str(p["pid"]): p for p in map(json.loads, file)}
     if not procs:
         print("the counter saw no process")
         return 1
-    tally = load(sys.argv[2])
-    compare_windows(procs, tally)
-    compare_samples(procs, tally)
+    tally = load(args[1])
+    if "--sums" in sys.argv:
+        compare_sums(procs, tally)
+    else:
+        compare_windows(procs, tally)
+        compare_samples(procs, tally)
+    compare_weights(tally)
     try:
-        compare_report(procs, load(sys.argv[3]))
+        compare_report(procs, load(args[2]))
     except (ValueError, KeyError) as err:
         print(f"report --json: {type(err).__name__}: {err}")
         return 1

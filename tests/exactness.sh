@@ -2,38 +2,81 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # needs: record
 #
-# With -c 1 the recording equals the truth: allocations, frees, bytes, failures, free(NULL) and reallocs,
-# per process and per thread, in the window records, in the samples and in the report, against
-# counter.so in the same run. The difference is 0; there is no tolerance in here.
+# With -c 1 the recording equals the truth: allocations, frees, bytes, failures, free(NULL) and reallocs, in
+# the window records, in the samples and in the report, against counter.so. The difference is 0; there is
+# no tolerance in here.
+#
+#   together  the counter is in the program that is recorded, so both see the same run: equal per process
+#             and per thread. The recorder finds two allocators then, one that calls the other.
+#   apart     the counter is in another run of the same deterministic program: the recorded one is as users
+#             have it, and the sums are equal.
 
 . tests/lib.sh
 
-options=(--method auto)
+options=()
 
-# exact NAME COMMAND ARGS
-exact()
+# counted DIR COMMAND ARGS
+counted()
 {
-	local name="equal to the counter: $1" dir=$T/exact
+	local dir=$1
 
 	shift
-	rm -rf "$dir"
-	mkdir "$dir"
-	recorded "$name" "${options[@]}" -c 1 -m 16M -o "$dir/data" -- "$OUTPUT/tests/with_counter" \
-		"$OUTPUT/tests/counter.so" "$dir/count" "$@" || return
+	"$OUTPUT/tests/with_counter" "$OUTPUT/tests/counter.so" "$dir/count" "$@" >/dev/null 2>&1
+}
+
+# judge NAME DIR OPTIONS - of exact_compare.py
+judge()
+{
+	local name=$1 dir=$2
+
+	shift 2
 	"$OUTPUT/tests/counter_dump" "$dir"/count.* >"$dir/counter"
 	tally "$dir/data" >"$dir/tally"
 	perf-churn report --json --limit 0 -i "$dir/data" >"$dir/report" 2>"$dir/report.err"
-	if python3 tests/exact_compare.py "$dir/counter" "$dir/tally" "$dir/report" >"$dir/diff"; then
+	if python3 tests/exact_compare.py "$@" "$dir/counter" "$dir/tally" "$dir/report" >"$dir/diff"; then
 		pass "$name"
 		[ "${V:-0}" = 0 ] || diag_file "$dir/diff"
 	else
 		fail "$name"
-		diag "$*"
 		diag_file "$dir/diff" 12
 		diag_file "$T/err" 5
 		diag_file "$dir/report.err" 5
 	fi
-	rm -f "$dir/data"
+	rm -rf "$dir"
+}
+
+# together NAME COMMAND ARGS
+together()
+{
+	local name="together, $1" dir=$T/exact
+
+	shift
+	mkdir "$dir"
+	recorded "$name" -c 1 -m 16M ${options[@]+"${options[@]}"} -o "$dir/data" -- \
+		"$OUTPUT/tests/with_counter" "$OUTPUT/tests/counter.so" "$dir/count" "$@" &&
+		judge "$name" "$dir"
+	rm -rf "$dir"
+}
+
+# apart NAME COMMAND ARGS
+apart()
+{
+	local name="apart, $1" dir=$T/exact
+
+	shift
+	mkdir "$dir"
+	counted "$dir" "$@"
+	recorded "$name" -c 1 -m 16M ${options[@]+"${options[@]}"} -o "$dir/data" -- "$@" &&
+		judge "$name" "$dir" --sums
+	rm -rf "$dir"
+}
+
+# real NAME TOOL ARGS - a program of the distribution, both ways
+real()
+{
+	command -v "$2" >/dev/null || { skip "$1" "not installed"; return; }
+	together "$@"
+	apart "$@"
 }
 
 make_inputs()
@@ -61,41 +104,47 @@ make_inputs()
 need_tracing
 make_inputs
 
-exact "one thread" "$WL/exact23"
-exact "shares" "$WL/shares" 2000
-exact "four threads" "$WL/threads4" 5000
-exact "freed by another thread" "$WL/crossfree"
-exact "fork" "$WL/forkers"
-exact "fork and exec" "$WL/forkers" exec
-exact "exec in the same process" "$WL/execer"
-exact "every way a realloc ends" "$WL/realloc_heavy" 1000
-exact "every way a realloc ends, two threads" "$WL/realloc_heavy" 1000 2
-exact "calloc, memalign, posix_memalign and family" "$WL/family"
-exact "failures by RLIMIT_AS" "$WL/failing"
-exact "failures by RLIMIT_AS, two threads" "$WL/failing" threads
-exact "C++" "$WL/cxx_new"
-exact "wrappers" "$WL/wrappers"
-exact "blocks that are never freed" "$WL/lifetimes"
-exact "a program that allocates nothing" "$WL/noalloc" 2000
-exact "a shell pipeline" /bin/sh -c 'ls -l /usr/lib | sort | tail -n 3'
+together "one thread" "$WL/exact23"
+together "four threads" "$WL/threads4" 5000
+together "freed by another thread" "$WL/crossfree"
+together "fork" "$WL/forkers"
+together "fork and exec" "$WL/forkers" exec
+together "exec in the same process" "$WL/execer"
+together "every way a realloc ends, two threads" "$WL/realloc_heavy" 1000 2
+together "calloc, memalign, posix_memalign and family" "$WL/family"
+together "a shell pipeline" /bin/sh -c 'ls -l /usr/lib | sort | tail -n 3'
+
+apart "one thread" "$WL/exact23"
+apart "four threads" "$WL/threads4" 5000
+apart "fork" "$WL/forkers"
+apart "fork and exec" "$WL/forkers" exec
+apart "exec in the same process" "$WL/execer"
+apart "every way a realloc ends" "$WL/realloc_heavy" 1000
+apart "every way a realloc ends, two threads" "$WL/realloc_heavy" 1000 2
+apart "calloc, memalign, posix_memalign and family" "$WL/family"
+apart "failures by RLIMIT_AS" "$WL/failing"
+apart "failures by RLIMIT_AS, two threads" "$WL/failing" threads
+apart "C++" "$WL/cxx_new"
+apart "wrappers" "$WL/wrappers"
+apart "blocks that are never freed" "$WL/lifetimes"
+apart "a program that allocates nothing" "$WL/noalloc" 2000
 
 # Not what -c 1 takes by itself, since children that fork have a gap; without children it is as exact.
 for method in uprobe-multi uprobe-session; do
 	options=(--method $method)
-	exact "four threads, $method" "$WL/threads4" 2000
-	exact "every way a realloc ends, $method" "$WL/realloc_heavy" 500 2
-	exact "the family, $method" "$WL/family"
-	exact "exec, $method" "$WL/execer"
+	apart "four threads, $method" "$WL/threads4" 2000
+	apart "every way a realloc ends, $method" "$WL/realloc_heavy" 500 2
+	apart "the family, $method" "$WL/family"
+	apart "failures by RLIMIT_AS, two threads, $method" "$WL/failing" threads
+	apart "exec, $method" "$WL/execer"
 done
-options=(--method auto)
+options=()
 
-need_tool jq "equal to the counter: jq" &&
-	exact "jq" jq -c 'map({n: .name, t: (.tags|join(",")), w: (.v * 2)})' "$T/in.json"
-need_tool xmllint "equal to the counter: xmllint" && exact "xmllint" xmllint --format "$T/in.xml"
-need_tool sqlite3 "equal to the counter: sqlite3" && exact "sqlite3" sqlite3 :memory: ".read $T/in.sql"
-if need_tool python3 "equal to the counter: python3"; then
-	python=$(python3 -c 'import sys; print(sys.executable)')
-	PYTHONMALLOC=malloc exact "python3" "$python" -S "$T/in.py"
-fi
+real jq jq -c 'map({n: .name, t: (.tags|join(",")), w: (.v * 2)})' "$T/in.json"
+real xmllint xmllint --format "$T/in.xml"
+real sqlite3 sqlite3 :memory: ".read $T/in.sql"
+python=$(python3 -c 'import sys; print(sys.executable)')
+export PYTHONMALLOC=malloc PYTHONHASHSEED=0
+real python3 "$python" -S "$T/in.py"
 
 finish

@@ -51,10 +51,11 @@ $(out)/workloads/loop_stripped: $(src)/loop.c $(src)/workload.h tests/workloads.
 	$(call msg,CC)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WL_FLAGS) -static -s -o $@ $<
 
-$(out)/counter.so: tests/preload/counter.c tests/preload/counter.h | $(out)/workloads
+# Functions begin with a push, where a breakpoint is cheap: the recorder probes the counter, too.
+$(out)/counter.so: tests/preload/counter.c tests/preload/counter.h tests/workloads.mk | $(out)/workloads
 	$(call msg,CC)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -fPIC -shared -fvisibility=hidden \
-		-fno-builtin -o $@ $<
+		-fno-builtin -fno-omit-frame-pointer -fno-shrink-wrap -fcf-protection=none -o $@ $<
 
 $(out)/counter_dump: tests/preload/counter_dump.c tests/preload/counter.h | $(out)/workloads
 	$(call msg,CC)

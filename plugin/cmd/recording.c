@@ -17,6 +17,7 @@
 #include "trace/windows.h"
 #include "util/msg.h"
 
+#define ROUND_NS		100000000ULL
 #define SLICE_NS		100000000ULL	/* of the governor */
 #define WINDOW_NS		1000000000ULL	/* totals and checkpoints */
 #define SAMPLES_PER_S_AND_CPU	1000
@@ -35,6 +36,7 @@ struct recording {
 	__u64 slice_hits;
 	__u64 first_ns, last_ns;
 	__u64 end_ns;
+	__u64 round_ns;
 	int nr_cpus;
 	char finished[FINISH_MAX_BYTES] __attribute__((aligned(8)));
 };
@@ -212,9 +214,21 @@ static int write_record(void *ctx, enum ring_set from, struct perf_event_header 
 	return pdwriter__write(r->out, record, record->size);
 }
 
+/*
+ * A round promises readers that nothing older than the round before will come. A CPU may stall
+ * between a record's time stamp and its commit (a virtual one for milliseconds), so rounds are
+ * not as short as our passes over the rings may be.
+ */
 int recording__drain(struct recording *r)
 {
-	return rings__drain(r->rings, write_record, r) ?: pdwriter__round(r->out);
+	__u64 now = now_ns();
+	int err;
+
+	err = rings__drain(r->rings, write_record, r);
+	if (err || now - r->round_ns < ROUND_NS)
+		return err;
+	r->round_ns = now;
+	return pdwriter__round(r->out);
 }
 
 /* Timed by when it is written: an older time would stand behind records that a reader has passed. */
