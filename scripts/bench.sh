@@ -44,15 +44,15 @@ row='%-40s %12s %14s\n'
 # shellcheck disable=SC2059
 {
 	printf "$row" "" "loop, ns/pair" "demo, wall ms"
-	printf "$row" "not recorded" "$(pair_ns "$loop" -n 2000000)" "$(median_ms "$demo")"
+	printf "$row" "not recorded" "$(pair_ns "$loop" -n 2000000)" "$(median_ms "$demo" 200)"
 	printf "$row" "perf churn record -c 1" "$(pair_ns "${record[@]}" -c 1 -- "$loop" -n 100000)" \
-		"$(median_ms "${record[@]}" -c 1 -- "$demo")"
+		"$(median_ms "${record[@]}" -c 1 -- "$demo" 200)"
 	printf "$row" "perf churn record -c 100" \
 		"$(pair_ns "${record[@]}" -c 100 -- "$loop" -n 200000)" \
-		"$(median_ms "${record[@]}" -c 100 -- "$demo")"
+		"$(median_ms "${record[@]}" -c 100 -- "$demo" 200)"
 	printf "$row" "perf churn record" "$(pair_ns "${record[@]}" -- "$loop" -n 200000)" \
-		"$(median_ms "${record[@]}" -- "$demo")"
+		"$(median_ms "${record[@]}" -- "$demo" 200)"
 	printf "$row" "perf churn record -g" "$(pair_ns "${record[@]}" -g -- "$loop" -n 200000)" \
-		"$(median_ms "${record[@]}" -g -- "$demo")"
+		"$(median_ms "${record[@]}" -g -- "$demo" 200)"
 }
 echo "A recorded run includes start and end of the recorder in its wall time."

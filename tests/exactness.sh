@@ -15,13 +15,12 @@
 
 options=()
 
-# counted DIR COMMAND ARGS
-counted()
+# clean VARIABLE=VALUE... COMMAND - with an environment of the same size wherever it is used: python3
+# allocates for each variable.
+clean()
 {
-	local dir=$1
-
-	shift
-	"$OUTPUT/tests/with_counter" "$OUTPUT/tests/counter.so" "$dir/count" "$@" >/dev/null 2>&1
+	timeout -k 5 "$LIMIT_S" env -i PATH="$PATH" PYTHONMALLOC=malloc PYTHONHASHSEED=0 \
+		ASAN_OPTIONS="${ASAN_OPTIONS:-}" UBSAN_OPTIONS="${UBSAN_OPTIONS:-}" "$@"
 }
 
 # judge NAME DIR OPTIONS - of exact_compare.py
@@ -65,9 +64,14 @@ apart()
 
 	shift
 	mkdir "$dir"
-	counted "$dir" "$@"
-	recorded "$name" -c 1 -m 16M ${options[@]+"${options[@]}"} -o "$dir/data" -- "$@" &&
+	clean "$OUTPUT/tests/with_counter" "$OUTPUT/tests/counter.so" "$dir/count" "$@" >/dev/null 2>&1
+	if clean "XX_PRELOAD=$OUTPUT/tests/counter.so" "COUNTER_OUT=$dir/count" perf-churn record -c 1 \
+		${options[@]+"${options[@]}"} -m 16M -o "$dir/data" -- "$@" >"$T/out" 2>"$T/err"; then
 		judge "$name" "$dir" --sums
+	else
+		fail "$name"
+		diag_file "$T/err"
+	fi
 	rm -rf "$dir"
 }
 
@@ -144,7 +148,7 @@ real jq jq -c 'map({n: .name, t: (.tags|join(",")), w: (.v * 2)})' "$T/in.json"
 real xmllint xmllint --format "$T/in.xml"
 real sqlite3 sqlite3 :memory: ".read $T/in.sql"
 python=$(python3 -c 'import sys; print(sys.executable)')
-export PYTHONMALLOC=malloc PYTHONHASHSEED=0
+export PYTHONMALLOC=malloc
 real python3 "$python" -S "$T/in.py"
 
 finish

@@ -7,8 +7,10 @@
  * perf looks for the feature table right behind the data, but its entries may point anywhere, so
  * the payloads stand in front and never move. A checkpoint moves the data's end: new data goes
  * behind the old table, a new table behind that, and as many bytes as the table is long are held
- * back; they overwrite the old table last, just before the header gets the new data size by a
- * store into its mapped page. Killed at any time, the file is whole up to the last checkpoint.
+ * back; they overwrite the old table last, just before the header gets the new data size, both by
+ * stores into mapped pages. Killed at any time, the file is whole up to the last checkpoint.
+ *
+ * The data begins with a FINISHED_ROUND, since perf warns of a data section that is empty.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +19,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+#include <linux/magic.h>
 #include <linux/perf_event.h>
 
 #include "writer.h"
@@ -43,11 +47,15 @@ struct file_header {
 	__u64 features[4];
 };
 
+static const struct perf_event_header finished_round = {
+	.type = ROUND_TYPE, .size = sizeof(finished_round),
+};
+
 struct pdwriter {
 	char *path;
 	int fd;
 	int err;			/* first write error; sticks */
-	struct file_header *header;	/* the file's first page, mapped */
+	struct file_header *header;	/* the file's first page, mapped; NULL: write instead */
 	struct section table[MAX_FEATURES];
 	size_t nr_features;
 	__u64 data_offset;
@@ -123,7 +131,8 @@ static int open_file(struct pdwriter *w)
 		err = -EINVAL;
 	if (err)
 		pr_err("%s: cannot create: %s\n", w->path,
-		       err == -EINVAL ? "not a regular file" : strerror(-err));
+		       err == -EINVAL ? "not a regular file" :
+		       err == -ENOENT ? "the folder does not exist" : strerror(-err));
 	return err;
 }
 
@@ -208,19 +217,35 @@ static int put_features(struct pdwriter *w, struct blob *out, const struct pdfea
 	return err;
 }
 
-static int map_header(struct pdwriter *w)
+/*
+ * Not on btrfs: a page that is to be copied on write may find the disk full, and a store cannot
+ * return an error. Nor where shared mappings are not to be had.
+ */
+static void map_header(struct pdwriter *w)
 {
-	void *map = mmap(NULL, sizeof(*w->header), PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
+	struct statfs fs;
+	void *map;
 
-	if (map == MAP_FAILED)
-		return write_error(w, -errno);
-	w->header = map;
-	return 0;
+	if (fstatfs(w->fd, &fs) || fs.f_type == BTRFS_SUPER_MAGIC)
+		return;
+	map = mmap(NULL, sizeof(*w->header), PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
+	if (map != MAP_FAILED)
+		w->header = map;
 }
 
 static size_t table_bytes(const struct pdwriter *w)
 {
 	return w->nr_features * sizeof(struct section);
+}
+
+/* The header comes last: a file without one is none, a file with one is whole. */
+static int write_front(struct pdwriter *w, const struct blob *front)
+{
+	const size_t header = sizeof(struct file_header);
+
+	return write_at(w, w->table, table_bytes(w), w->data_offset + w->written) ?:
+	       write_at(w, front->data + header, front->bytes - header, header) ?:
+	       write_at(w, front->data, header, 0);
 }
 
 int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, size_t nr_events,
@@ -231,7 +256,7 @@ int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, siz
 	};
 	struct file_header header = {
 		.magic = "PERFILE2", .header_bytes = sizeof(header),
-		.attr_bytes = ATTR_BYTES + sizeof(struct section),
+		.attr_bytes = ATTR_BYTES + sizeof(struct section), .data.bytes = sizeof(finished_round),
 	};
 	struct blob front = {};
 	int err;
@@ -239,16 +264,68 @@ int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, siz
 	blob__put(&front, &header, sizeof(header));
 	put_attrs(&front, events, nr_events, &header);
 	err = put_features(w, &front, &in, &header);
+	header.data.offset = w->data_offset = front.bytes;
+	w->committed = w->written = sizeof(finished_round);
+	blob__put(&front, &finished_round, sizeof(finished_round));
 	if (!err && front.failed)
 		err = -ENOMEM;
 	if (!err) {
-		w->data_offset = header.data.offset = front.bytes;
 		memcpy(front.data, &header, sizeof(header));
-		err = write_at(w, front.data, front.bytes, 0);
+		err = write_front(w, &front);
 	}
 	blob__exit(&front);
-	err = err ?: write_at(w, w->table, table_bytes(w), w->data_offset);
-	return err ?: map_header(w);
+	if (!err)
+		map_header(w);
+	return err;
+}
+
+static int write_times(struct pdwriter *w)
+{
+	const __u64 times[2] = { w->first_ns, w->last_ns };
+	size_t i;
+
+	for (i = 0; i < w->nr_features; i++) {
+		if (pdfeature__at(i) == PDFEATURE_SAMPLE_TIME)
+			return write_at(w, times, sizeof(times), w->table[i].offset);
+	}
+	return 0;
+}
+
+/* A store that changes nothing: the page is there and may be written when the time comes. */
+static void touch(void *byte)
+{
+	*(volatile char *)byte = *(volatile char *)byte;
+}
+
+static int change_over_by_writes(struct pdwriter *w)
+{
+	return write_at(w, w->head, w->head_bytes, w->data_offset + w->committed) ?:
+	       write_at(w, &w->written, sizeof(w->written),
+			offsetof(struct file_header, data.bytes));
+}
+
+/*
+ * Between the first and the last store below the file is not whole. No system call, on whose way
+ * out SIGKILL would strike, and no page fault lies between them.
+ */
+static int change_over(struct pdwriter *w)
+{
+	__u64 at = w->data_offset + w->committed;
+	size_t in_page = at & (sysconf(_SC_PAGESIZE) - 1);
+	size_t bytes = in_page + w->head_bytes;
+	char *map = MAP_FAILED;
+
+	if (w->header)
+		map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, at - in_page);
+	if (map == MAP_FAILED)
+		return change_over_by_writes(w);
+	touch(&w->header->data.bytes);
+	touch(map + in_page);
+	touch(map + bytes - 1);
+	memcpy(map + in_page, w->head, w->head_bytes);
+	__atomic_store_n(&w->header->data.bytes, w->written, __ATOMIC_RELEASE);
+	munmap(map, bytes);
+	return 0;
 }
 
 /* Table behind the data, held-back bytes over the old table, the header last. */
@@ -256,11 +333,11 @@ static int commit(struct pdwriter *w)
 {
 	int err;
 
-	err = write_at(w, w->table, table_bytes(w), w->data_offset + w->written) ?:
-	      write_at(w, w->head, w->head_bytes, w->data_offset + w->committed);
+	err = write_times(w) ?:
+	      write_at(w, w->table, table_bytes(w), w->data_offset + w->written) ?:
+	      change_over(w);
 	if (err)
 		return err;
-	*(volatile __u64 *)&w->header->data.bytes = w->written;
 	w->committed = w->written;
 	w->head_bytes = 0;
 	return 0;
@@ -317,9 +394,7 @@ int pdwriter__write(struct pdwriter *w, const void *records, size_t bytes)
 
 int pdwriter__round(struct pdwriter *w)
 {
-	const struct perf_event_header round = { .type = ROUND_TYPE, .size = sizeof(round) };
-
-	return pdwriter__write(w, &round, sizeof(round));
+	return pdwriter__write(w, &finished_round, sizeof(finished_round));
 }
 
 /* With less data than the table is long the new table would overlap the old one: wait. */
@@ -338,28 +413,25 @@ void pdwriter__set_times(struct pdwriter *w, __u64 first_ns, __u64 last_ns)
 	w->last_ns = last_ns;
 }
 
-static int write_times(struct pdwriter *w)
+/* Some file systems (NFS, quotas) tell of a full disk only now. */
+static int close_file(struct pdwriter *w)
 {
-	const __u64 times[2] = { w->first_ns, w->last_ns };
-	size_t i;
+	int fd = w->fd;
 
-	for (i = 0; i < w->nr_features; i++) {
-		if (pdfeature__at(i) == PDFEATURE_SAMPLE_TIME)
-			return write_at(w, times, sizeof(times), w->table[i].offset);
-	}
-	return 0;
+	w->fd = -1;
+	return close(fd) ? write_error(w, -errno) : 0;
 }
 
 /* Few bytes may be left over: rounds without events fill up what a checkpoint needs. */
 int pdwriter__finish(struct pdwriter *w)
 {
-	int err = 0;
+	int err = w->err;
 
-	if (!w->err && w->written + w->buffered == w->committed)
-		return write_times(w);
+	if (!err && w->written + w->buffered == w->committed)
+		return write_times(w) ?: close_file(w);
 	while (!err && w->written + w->buffered - w->committed < table_bytes(w))
 		err = pdwriter__round(w);
-	return err ?: pdwriter__checkpoint(w) ?: write_times(w);
+	return err ?: pdwriter__checkpoint(w) ?: close_file(w);
 }
 
 __u64 pdwriter__bytes(const struct pdwriter *w)

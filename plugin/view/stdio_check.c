@@ -71,9 +71,10 @@ static void print_frees(FILE *out, const struct report *r)
 
 	if (!r->recording.has_frees)
 		return;
-	fprintf(out, "#   frees    : %llu matched to their allocation; not matched: %llu allocated before,"
-		" %llu by a forked child, %llu whose allocation %s\n",
-		c->nr_freed, c->nr_freed_unseen, c->nr_freed_inherited, c->nr_freed_unmatched,
+	fprintf(out, "#   frees    : %llu matched to their allocation, %llu unmatched:"
+		" %llu allocated before, %llu by a forked child, %llu whose allocation %s\n",
+		c->nr_freed, c->nr_freed_unseen + c->nr_freed_inherited + c->nr_freed_unmatched,
+		c->nr_freed_unseen, c->nr_freed_inherited, c->nr_freed_unmatched,
 		r->recording.filtered ? "is left out" : "is not in the file");
 	if (c->nr_untracked)
 		fprintf(out, "#              %llu allocations not followed: too many live at a time\n",

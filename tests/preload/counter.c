@@ -14,7 +14,9 @@
  *    the thread cache emptied at thread exit (tcache_thread_shutdown -> free). These are no calls
  *    by the program;
  *  - programs that are static or bring their own malloc.
- * The counter makes no heap call of its own: it uses raw mmap'ed memory and static buffers.
+ * The counter makes no heap call of its own: it uses raw mmap'ed memory and static buffers. Nor does it
+ * change what the program asks for: it has no thread-local storage, which would make pthread_create()
+ * allocate 16 bytes more.
  *
  * A thread finds its slot by {getpid(), gettid()}, asked from the kernel at each call, because
  * nothing else is right at the same time after fork, vfork and clone.
@@ -33,7 +35,6 @@
 #include "counter.h"
 
 #define EXPORT		__attribute__((visibility("default")))
-#define TLS		__thread __attribute__((tls_model("initial-exec")))
 #define OWN_BYTES	65536
 
 struct next_fns {
@@ -60,10 +61,7 @@ static _Atomic pid_t image_pid;
 static char path_prefix[3072];
 static atomic_int path_state;		/* 0: not looked up, 1: set, -1: no $COUNTER_OUT */
 
-static TLS bool looking_up;
-static TLS pid_t slot_pid;
-static TLS struct counter_slot *slot_cached;
-static TLS struct counter_file *slot_file;
+static _Atomic pid_t looking_up;		/* the thread that does */
 
 static void die(const char *what)
 {
@@ -148,29 +146,29 @@ static struct counter_file *map_file(pid_t pid)
 	return file;
 }
 
-static struct counter_slot *claim_slot(struct counter_file *file, uint32_t tid)
+static struct counter_slot *find_slot(struct counter_file *file, uint32_t tid)
 {
 	uint32_t seen;
 	int i;
 
 	for (i = 0; i < COUNTER_NR_SLOTS - 1; i++) {
-		seen = 0;
-		if (__atomic_compare_exchange_n(&file->slots[i].tid, &seen, tid, false,
-						__ATOMIC_RELAXED, __ATOMIC_RELAXED) || seen == tid)
+		seen = __atomic_load_n(&file->slots[i].tid, __ATOMIC_RELAXED);
+		if (seen == tid)
+			return &file->slots[i];
+		if (!seen && (__atomic_compare_exchange_n(&file->slots[i].tid, &seen, tid, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED)))
 			return &file->slots[i];
 	}
 	return &file->slots[COUNTER_NR_SLOTS - 1];
 }
 
 /* NULL: not counting. Leaves errno alone. */
-static struct counter_slot *this_slot(void)
+static struct counter_file *this_file(void)
 {
 	int saved_errno = errno;
 	pid_t pid = syscall(SYS_getpid);
 	struct counter_file *file;
 
-	if (slot_cached && slot_pid == pid)
-		return slot_cached;
 	if (!atomic_load(&path_state))
 		find_prefix();
 	if (atomic_load(&path_state) < 0)
@@ -178,11 +176,15 @@ static struct counter_slot *this_slot(void)
 	file = atomic_load(&last_file);
 	if (!file || file->pid != (uint32_t)pid)
 		file = map_file(pid);
-	slot_cached = claim_slot(file, syscall(SYS_gettid));
-	slot_file = file;
-	slot_pid = pid;
 	errno = saved_errno;
-	return slot_cached;
+	return file;
+}
+
+static struct counter_slot *this_slot(void)
+{
+	struct counter_file *file = this_file();
+
+	return file ? find_slot(file, syscall(SYS_gettid)) : NULL;
 }
 
 static void add(uint64_t *counter, uint64_t n)
@@ -226,12 +228,13 @@ static void count_free(void)
 static void *own_alloc(size_t n)
 {
 	size_t at = atomic_fetch_add(&own_used, (n + 15) & ~(size_t)15);
+	struct counter_file *file = this_file();
 
 	if (n > OWN_BYTES || at + n > OWN_BYTES)
 		die("the static buffer is full");
-	if (this_slot()) {
-		add(&slot_file->own_allocs, 1);
-		add(&slot_file->own_bytes, n);
+	if (file) {
+		add(&file->own_allocs, 1);
+		add(&file->own_bytes, n);
 	}
 	return own_heap + at;
 }
@@ -243,8 +246,10 @@ static bool is_own(const void *p)
 
 static void count_own_free(void)
 {
-	if (this_slot())
-		add(&slot_file->own_frees, 1);
+	struct counter_file *file = this_file();
+
+	if (file)
+		add(&file->own_frees, 1);
 }
 
 /* true: the next definitions are known. false: this call comes from within the look-up. */
@@ -252,9 +257,9 @@ static bool look_up(void)
 {
 	if (atomic_load(&next_ready))
 		return true;
-	if (looking_up)
+	if (atomic_load(&looking_up) == syscall(SYS_gettid))
 		return false;
-	looking_up = true;
+	atomic_store(&looking_up, syscall(SYS_gettid));
 	next.malloc = dlsym(RTLD_NEXT, "malloc");
 	next.calloc = dlsym(RTLD_NEXT, "calloc");
 	next.realloc = dlsym(RTLD_NEXT, "realloc");
@@ -265,7 +270,7 @@ static bool look_up(void)
 	next.valloc = dlsym(RTLD_NEXT, "valloc");
 	next.pvalloc = dlsym(RTLD_NEXT, "pvalloc");
 	next.free = dlsym(RTLD_NEXT, "free");
-	looking_up = false;
+	atomic_store(&looking_up, 0);
 	if (!next.malloc || !next.calloc || !next.realloc || !next.free)
 		die("no next malloc");
 	atomic_store(&next_ready, true);
