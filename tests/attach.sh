@@ -79,7 +79,7 @@ test_threads()
 	kill "$target"
 	reap "$target"
 
-	spawn /bin/sh -c "sleep 1; '$WL/threads4' 2000; '$WL/exact23'; true"
+	spawn /bin/sh -c "sleep 3; '$WL/threads4' 2000; '$WL/exact23'; true"
 	target=$spawned
 	sleep 0.2
 	recorded "children" -c 1 -p "$target" -o "$T/data" || return

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # needs: record
+# timeout: 600
 #
 # kill -9 of the recorder: the target does not notice, no breakpoint stays in its text, and the file can
 # be read up to the last checkpoint, by stock perf and by us.

@@ -21,8 +21,11 @@ NAME=$(basename "$0" .sh)
 OUTPUT=$(realpath -m "${OUTPUT:-build}")
 WL=$OUTPUT/tests/workloads
 PERF=${PERF:-perf}
-PATH=$OUTPUT:$PATH
+# Debian's own python3 first: a version manager's stand-in for it costs half a second a call.
+PATH=$OUTPUT:/usr/bin:$PATH
 export PATH OUTPUT
+# Results go here, even from a test whose own output is redirected.
+exec 3>&1
 T=$(mktemp -d "/tmp/perf-churn-$NAME.XXXXXX") || exit 1
 # Some tests run parts of themselves as nobody.
 chmod 755 "$T"
@@ -93,28 +96,28 @@ is_zombie()
 
 diag()
 {
-	printf '%s\n' "$*" | sed 's/^/# /'
+	printf '%s\n' "$*" | sed 's/^/# /' >&3
 }
 
 diag_file()
 {
-	[ -s "$1" ] && head -n "${2:-15}" "$1" | cut -c1-300 | sed "s|^|#   $(basename "$1"): |"
+	[ -s "$1" ] && head -n "${2:-15}" "$1" | cut -c1-300 | sed "s|^|#   $(basename "$1"): |" >&3
 }
 
 pass()
 {
-	echo "ok $((++tap_nr)) - $NAME: $1"
+	echo "ok $((++tap_nr)) - $NAME: $1" >&3
 }
 
 fail()
 {
-	echo "not ok $((++tap_nr)) - $NAME: $1"
+	echo "not ok $((++tap_nr)) - $NAME: $1" >&3
 	tap_failed=1
 }
 
 skip()
 {
-	echo "ok $((++tap_nr)) - $NAME: $1 # SKIP $2"
+	echo "ok $((++tap_nr)) - $NAME: $1 # SKIP $2" >&3
 }
 
 skip_all()
@@ -172,7 +175,7 @@ lacks()
 	else
 		fail "$1"
 		diag "must not match: $2"
-		grep -E -m 5 -- "$2" "$3" | sed 's/^/#   /'
+		grep -E -m 5 -- "$2" "$3" | sed 's/^/#   /' >&3
 		return 1
 	fi
 }
@@ -184,7 +187,7 @@ one_line()
 
 finish()
 {
-	echo "1..$tap_nr"
+	echo "1..$tap_nr" >&3
 	exit $tap_failed
 }
 

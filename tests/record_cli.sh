@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # needs: record
+# timeout: 600
 #
 # perf churn record on the command line: options, exit status, files, and one clear line for each thing
 # a user can get wrong.

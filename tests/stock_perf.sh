@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # needs: record
+# timeout: 600
 #
 # Stock perf reads our file like one of its own: each command's output is checked against what the
 # workload did (shares.c: 75 % heavy_site, 25 % light_site), and no command warns.

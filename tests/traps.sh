@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # needs: record
+# timeout: 600
 #
 # Traps that other tools fell into: the missing caller, samples of nobody, silent losses, old heaps,
 # probes that never fire.

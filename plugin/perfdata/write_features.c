@@ -59,10 +59,27 @@ static int build_arch(const struct pdfeature_input *in __attribute__((unused)), 
 	return 0;
 }
 
+/* The highest number plus 1, as perf has it: newest perf drops the CPU of samples beyond. */
+static __u32 count_cpus_present(void)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/present", "re");
+	char list[4096] = "", *last;
+
+	if (file) {
+		if (!fgets(list, sizeof(list), file))
+			list[0] = '\0';
+		fclose(file);
+	}
+	last = strpbrk(list, "0123456789") ? list + strlen(list) : NULL;
+	while (last && last > list && !strchr(",-", last[-1]))
+		last--;
+	return last ? atoi(last) + 1 : sysconf(_SC_NPROCESSORS_CONF);
+}
+
 static int build_nrcpus(const struct pdfeature_input *in __attribute__((unused)),
 			struct blob *out)
 {
-	blob__put_u32(out, sysconf(_SC_NPROCESSORS_CONF));
+	blob__put_u32(out, count_cpus_present());
 	blob__put_u32(out, sysconf(_SC_NPROCESSORS_ONLN));
 	return 0;
 }

@@ -92,6 +92,7 @@ static int put_kernel_event(struct blob *out, const struct pdwriter_event *ev)
 	err = read_file(path, &text);
 	if (err) {
 		pr_err("%s: cannot read its format from tracefs: %s\n", ev->name, strerror(-err));
+		blob__exit(&text);
 		return err;
 	}
 	blob__put(out, ev->name, colon - ev->name);

@@ -25,7 +25,7 @@ __attribute__((used)) void _start(void)
 {
 	volatile long i;
 
-	for (i = 0; i < 100000000; i++) {
+	for (i = 0; i < 3000000000; i++) {
 		if (!(i & 1023))
 			*(volatile char *)bump(64) = 1;
 	}
