@@ -82,7 +82,7 @@ test_threads()
 	spawn /bin/sh -c "sleep 3; '$WL/threads4' 2000; '$WL/exact23'; true"
 	target=$spawned
 	sleep 0.2
-	recorded "children" -c 1 -p "$target" -o "$T/data" || return
+	recorded "children" --method uprobe-event -c 1 -p "$target" -o "$T/data" || return
 	reap "$target"
 	nr=$("$PERF" script -i "$T/data" --comm threads4 -F event,ip,sym -G 2>/dev/null | grep -c 'churn:alloc.*one_batch')
 	is "children and threads that come later are followed" 20000 "$nr"

@@ -604,6 +604,25 @@ TEST_F(model, frees_of_unseen_blocks_count_apart_and_live_is_never_negative)
 	EXPECT_EQ(51, self->r->totals.frees.value);
 }
 
+TEST_F(model, frees_of_the_parents_blocks_are_not_from_before_the_recording)
+{
+	struct churn_window w = { .nr_allocs = 1, .nr_frees = 5, .nr_free_unseen = 5 };
+	struct model_free f = { .weight = 1, .pid = 11, .flags = CHURN_F_UNSEEN, .counted = true };
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		if (i == 2)
+			f.flags |= CHURN_F_INHERITED;
+		model__add_free(self->m, &f);
+	}
+	ASSERT_EQ(0, model__add_window(self->m, 11, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(2, self->r->totals.freed_before);
+	EXPECT_EQ(2, self->r->check.nr_freed_unseen);
+	EXPECT_EQ(3, self->r->check.nr_freed_inherited);
+	EXPECT_EQ(5, self->r->totals.frees.value);
+}
+
 TEST_F(model, a_block_freed_twice_ends_once)
 {
 	add_alloc(self->m, add_stack(self->m, path_a, 4), 1, 100, 1);

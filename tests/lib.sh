@@ -64,7 +64,8 @@ trap 'exit 1' INT TERM HUP
 # which makes a child of a script ignore SIGINT.
 spawn()
 {
-	env --default-signal=INT,QUIT "$@" &
+	# Without a redirection of its own a background command reads from /dev/null.
+	env --default-signal=INT,QUIT "$@" <&0 &
 	spawned=$!
 	pids+=("$spawned")
 }

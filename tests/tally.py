@@ -11,9 +11,8 @@ import re
 import sys
 
 LINE = re.compile(r"^\s*(-?\d+)/(-?\d+)\s+(\d+\.\d+):\s+(\d+)\s+(\S+):\s+(.*)$")
-FLAGS = re.compile(r"flags=(\S+)")
+FLAGS = re.compile(r"flags=([A-Z_|]+)")
 FIELD = re.compile(r"(\w+)=(0x[0-9a-fA-F]+|-?\d+)(?= |$)")
-FLAGS = re.compile(r" flags=([A-Z_|]+)")
 
 
 def new_counts():
@@ -33,10 +32,8 @@ def add_free(counts, fields, period):
     flags = fields["flags"]
     counts["frees"] += 1
     counts["free_weight"] += period
-    counts["free_unseen"] += "UNSEEN" in flags
-    counts["free_cross"] += "CROSS_THREAD" in flags
-    counts["free_inherited"] += "INHERITED" in flags
-    counts["free_repaired"] += "REPAIRED" in flags
+    for name in flags:
+        counts["free_" + name.lower()] += 1
 
 
 def add_window(counts, fields):
@@ -72,8 +69,6 @@ def tally(lines):
         if not event.startswith("churn:"):
             continue
         fields = {k: int(v, 0) for k, v in FIELD.findall(trace)}
-        flags = FLAGS.search(trace)
-        fields["flags"] = flags.group(1).split("|") if flags else []
         flags = FLAGS.search(trace)
         fields["flags"] = flags.group(1).split("|") if flags else []
         period = int(period)

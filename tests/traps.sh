@@ -63,12 +63,9 @@ test_sample_identity()
 	awk '/^# Samples/ { on = /churn:/ } on && /%/' "$T/out" >"$T/churn"
 	check "stock perf names something" test -s "$T/churn"
 	lacks "nothing is on [unknown] or in a BPF program" 'unknown|bpf_prog|\[\.\] 0x' "$T/churn"
-	check "time order: no sample is older than its round allows" check_rounds "$T/data"
 
 	recorded "cross-thread frees" -c 1 -o "$T/data" "$WL/crossfree" 2000 &&
 		is "each free by another thread is marked so" 2000 "$(tally "$T/data" total.free_cross_thread)"
-	recorded "inherited blocks" -c 1 -o "$T/data" "$WL/forkers" &&
-		is "frees of blocks from before the fork are marked so" 1200 "$(tally "$T/data" total.free_inherited)"
 }
 
 check_samples()
@@ -200,7 +197,7 @@ test_self_check()
 	has "self-check: probes fired" '[Pp]robe' "$T/self"
 	has "self-check: events lost" '[Ll]ost' "$T/self"
 	has "self-check: stacks cut or repaired" '[Ss]tacks' "$T/self"
-	has "self-check: frees unmatched" '[Uu]nmatched' "$T/self"
+	has "self-check: frees unmatched" '[Uu]nmatched|not matched' "$T/self"
 }
 
 need_tracing

@@ -100,7 +100,8 @@ static void finish_counted_totals(struct model *m, struct report_totals *t)
 	t->bytes = estimate_of(w->alloc_bytes + tail.bytes, tail.var_bytes);
 	t->frees = estimate_of(w->nr_frees + freed.count, freed.var);
 	t->failed = estimate_of(w->nr_failed, m->failed_var);
-	t->freed_before = w->nr_free_unseen;
+	t->freed_before = w->nr_free_unseen > m->nr_freed_inherited ?
+			  w->nr_free_unseen - m->nr_freed_inherited : 0;
 	t->free_null = w->nr_free_null;
 	t->free_internal = w->nr_free_internal;
 	t->reallocs = w->nr_reallocs;

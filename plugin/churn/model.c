@@ -227,6 +227,20 @@ static int end_block(struct model *m, const struct model_free *f)
 	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight);
 }
 
+/* A block of the parent's is not one from before the recording. */
+static void note_unseen(struct model *m, const struct model_free *f)
+{
+	if (!f->counted)
+		return;
+	if (f->flags & CHURN_F_INHERITED) {
+		m->report.check.nr_freed_inherited++;
+		m->nr_freed_inherited += f->weight;
+		return;
+	}
+	m->report.check.nr_freed_unseen++;
+	m->nr_freed_before += f->weight;
+}
+
 /* What the free tells about its block; *known: its allocation is one that the report is about. */
 static int match_free(struct model *m, const struct model_free *f, bool *known)
 {
@@ -235,8 +249,7 @@ static int match_free(struct model *m, const struct model_free *f, bool *known)
 
 	*known = false;
 	if (f->flags & CHURN_F_UNSEEN) {
-		check->nr_freed_unseen += f->counted;
-		m->nr_freed_before += f->counted ? f->weight : 0;
+		note_unseen(m, f);
 		return 0;
 	}
 	b = live__find(m->live, f->seq);

@@ -62,7 +62,7 @@ struct model {
 	size_t nr_windows;
 	double failed_var;
 	__u64 max_period, max_weight;
-	double nr_freed_before;		/* from samples */
+	double nr_freed_before, nr_freed_inherited;	/* from samples */
 	struct period_sum cpu_allocator, cpu_rest, cpu_probe;
 
 	struct report report;

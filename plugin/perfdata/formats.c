@@ -27,11 +27,12 @@
 	"{ 5, \"aligned_alloc\" }, { 6, \"posix_memalign\" }, { 7, \"valloc\" }, " \
 	"{ 8, \"pvalloc\" }, { 9, \"free\" }"
 #define FLAG_NAMES \
-	"{ 0x0, \"0\" }, { 0x1, \"MOVED\" }, { 0x2, \"UNSEEN\" }, { 0x4, \"CROSS_THREAD\" }, { 0x8, \"REPAIRED\" }, " \
-	"{ 0x10, \"INHERITED\" }"
+	"{ 0x1, \"MOVED\" }, { 0x2, \"UNSEEN\" }, { 0x4, \"CROSS_THREAD\" }, " \
+	"{ 0x8, \"REPAIRED\" }, { 0x10, \"INHERITED\" }"
 
 #define PRINT_FN	"__print_symbolic(REC->fn, " FN_NAMES ")"
-#define PRINT_FLAGS	"__print_flags(REC->flags, \"|\", " FLAG_NAMES ")"
+/* A table's entry for 0 is not taken by libtraceevent 1.7. */
+#define PRINT_FLAGS	"REC->flags ? __print_flags(REC->flags, \"|\", " FLAG_NAMES ") : \"0\""
 
 static const char alloc_format[] =
 	"name: alloc\nID: 65001\n" COMMON
