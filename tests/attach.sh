@@ -57,7 +57,7 @@ test_ends_first()
 {
 	local target
 
-	spawn "$WL/loop" -s 1 >/dev/null
+	spawn "$WL/loop" -s 3 >/dev/null
 	target=$spawned
 	recorded "the target ends first" -c 100 -p "$target" -o "$T/data" || return
 	closing "the target ends first: so does the recording"

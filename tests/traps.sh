@@ -153,7 +153,7 @@ test_lifetimes()
 	"$PERF" script -i "$T/data" -F event,trace 2>/dev/null |
 		sed -n 's/.*churn:free:.* size=\([0-9]*\).*lifetime_ns=\([0-9]*\).*/\1 \2/p' >"$T/lives"
 	is "lifetimes: as the program held its blocks" "400 100 100" "$(awk '
-		$1 == 40 && $2 < 1000000 { s++ }
+		$1 == 40 && $2 < 50000000 { s++ }
 		$1 == 140 && $2 >= 5000000 && $2 < 150000000 { m++ }
 		$1 == 1100 && $2 >= 200000000 && $2 < 600000000 { l++ }
 		END { print s + 0, m + 0, l + 0 }' "$T/lives")"
