@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NOINLINE	__attribute__((noinline, noclone))
+#define NOINLINE	__attribute__((noinline, noclone, no_icf))
 
 /* Makes the compiler believe that @p is used, so that it keeps the allocation. */
 static inline void *keep(void *p)
