@@ -240,8 +240,9 @@ TEST_F(finish, moves_registers_and_stack_of_a_free_to_its_caller)
 	push_user_state(&self->in, 0x7ffe1000);
 	end(&self->in);
 
-	ASSERT_EQ((int)self->in.used + 8, FINISH(TYPE_DWARF));
-	regs = self->out + 10 + 88 / 8;		/* behind [USER, ip] and 88 bytes of raw */
+	ASSERT_EQ((int)self->in.used, FINISH(TYPE_DWARF));
+	EXPECT_CHAIN(PERF_CONTEXT_USER);
+	regs = self->out + 9 + 88 / 8;		/* behind [USER] and 88 bytes of raw */
 	ASSERT_EQ(2, regs[0]);
 	EXPECT_EQ(0x7ffe1008, regs[1 + 7]);
 	EXPECT_EQ(CALLER - 1, regs[1 + 8]);
@@ -265,7 +266,7 @@ TEST_F(finish, leaves_the_stack_of_an_alloc_alone)
 	end(&self->in);
 
 	ASSERT_LT(0, FINISH(TYPE_DWARF));
-	regs = self->out + 10 + 80 / 8;
+	regs = self->out + 9 + 80 / 8;
 	EXPECT_EQ(0x7ffe1000, regs[1 + 7]);
 	EXPECT_EQ(CALLER - 1, regs[1 + 8]);
 	EXPECT_EQ(24, regs[1 + NR_REGS]);

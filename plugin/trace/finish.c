@@ -279,7 +279,8 @@ int finish_sample(__u64 sample_type, __u64 regs_mask, const struct perf_event_he
 	put_u64((char *)out + OFF_PERIOD, p.weight);
 	if (p.caller)
 		put_u64((char *)out + OFF_IP, p.caller - 1);
-	if (p.chain && p.caller)
+	/* With a stack copy an unwinder finds the caller from the registers: once is enough. */
+	if (p.chain && p.caller && !p.regs)
 		to = put_chain(to, &p, result);
 	else
 		to = put(to, p.in + OFF_CALLCHAIN, p.raw - OFF_CALLCHAIN);

@@ -33,8 +33,8 @@ struct finish_result {
  *
  * Sets period to the weight, ip to the call instruction in the caller (return address - 1), and
  * makes the user callchain begin there: the allocator's own frame goes, the caller comes in where
- * the frame pointer walk has skipped it. With a stack copy, user registers and copy are moved to
- * the same point, so that an unwinder starts in the caller.
+ * the frame pointer walk has skipped it. With a stack copy, the chain stays as it is, and user
+ * registers and copy are moved to the same point, so that an unwinder starts in the caller.
  *
  * Return: Bytes in @out; -EINVAL when @in is no such sample.
  */

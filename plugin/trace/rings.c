@@ -100,6 +100,8 @@ static void init_track_attr(struct perf_event_attr *attr, const struct rings_opt
 	attr->sample_period = 1;
 	attr->mmap = 1;
 	attr->mmap2 = 1;
+	/* An unwinder finds .eh_frame in mappings that are not executable. */
+	attr->mmap_data = opts->callgraph == CALLGRAPH_DWARF;
 	attr->build_id = 1;
 	attr->comm = 1;
 	attr->comm_exec = 1;
