@@ -119,15 +119,16 @@ together "every way a realloc ends, two threads" "$WL/realloc_heavy" 1000 2
 together "calloc, memalign, posix_memalign and family" "$WL/family"
 together "a shell pipeline" /bin/sh -c 'ls -l /usr/lib | sort | tail -n 3'
 
-# One thread only: pthread_create() allocates the thread's table of TLS modules with calloc(), which is 16
-# bytes larger in a process that has counter.so.
 apart "one thread" "$WL/exact23"
+apart "four threads" "$WL/threads4" 5000
 apart "fork" "$WL/forkers"
 apart "fork and exec" "$WL/forkers" exec
 apart "exec in the same process" "$WL/execer"
 apart "every way a realloc ends" "$WL/realloc_heavy" 1000
+apart "every way a realloc ends, two threads" "$WL/realloc_heavy" 1000 2
 apart "calloc, memalign, posix_memalign and family" "$WL/family"
 apart "failures by RLIMIT_AS" "$WL/failing"
+apart "failures by RLIMIT_AS, two threads" "$WL/failing" threads
 apart "C++" "$WL/cxx_new"
 apart "wrappers" "$WL/wrappers"
 apart "blocks that are never freed" "$WL/lifetimes"
@@ -136,9 +137,10 @@ apart "a program that allocates nothing" "$WL/noalloc" 2000
 # Not what -c 1 takes by itself, since children that fork have a gap; without children it is as exact.
 for method in uprobe-multi uprobe-session; do
 	options=(--method $method)
-	apart "every way a realloc ends, $method" "$WL/realloc_heavy" 500
-	together "four threads, $method" "$WL/threads4" 2000
+	apart "four threads, $method" "$WL/threads4" 2000
+	apart "every way a realloc ends, $method" "$WL/realloc_heavy" 500 2
 	apart "the family, $method" "$WL/family"
+	apart "failures by RLIMIT_AS, two threads, $method" "$WL/failing" threads
 	apart "exec, $method" "$WL/execer"
 done
 options=()

@@ -154,6 +154,8 @@ test_exit_status()
 	record -o "$T/data" /bin/sh -c 'echo to-stdout; echo to-stderr >&2; cat' <<<"from-stdin"
 	is "the command keeps stdin and stdout" "to-stdout from-stdin" "$(paste -sd' ' "$T/out")"
 	has "the command keeps stderr" '^to-stderr$' "$T/err"
+	env -i PATH="$PATH" HOME=/ "$(command -v perf-churn)" record -q -o "$T/data" -- env | sort >"$T/env"
+	is "the command keeps the environment, and gets no more" "HOME=/ PATH=$PATH" "$(paste -sd' ' "$T/env")"
 	printf '#!/bin/sh\n"%s"\n"%s"\n' "$WL/exact23" "$WL/exact23" >"$T/script"
 	chmod +x "$T/script"
 	recorded "a script" -c 1 -o "$T/data" "$T/script"

@@ -79,7 +79,7 @@ FIXTURE_TEARDOWN(synth)
 	pdwriter__free(self->w);
 	free(self->records.file);
 	unlink(self->path);
-	snprintf(command, sizeof(command), "rm -r %s", self->dir);
+	snprintf(command, sizeof(command), "rm -r %.31s", self->dir);
 	if (system(command))
 		perror(command);
 }
@@ -262,7 +262,7 @@ TEST_F(synth, deleted_files_too)
 	const struct synth_mmap2 *m;
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/gone", self->dir);
+	snprintf(path, sizeof(path), "%.31s/gone", self->dir);
 	ASSERT_EQ(0, copy_file(ELF_FILE, path));
 	ASSERT_NE(MAP_FAILED, map_file(path, MAP_SHARED));
 	unlink(path);
@@ -284,7 +284,7 @@ TEST_F(synth, files_without_a_build_id_keep_device_and_inode)
 	char path[64];
 	void *anon;
 
-	snprintf(path, sizeof(path), "%s/odd \\101 \n name", self->dir);
+	snprintf(path, sizeof(path), "%.31s/odd \\101 \n name", self->dir);
 	write_file(path, 0600, "\177ELF, or so it says");
 	ASSERT_EQ(0, stat(path, &st));
 	ASSERT_NE(MAP_FAILED, map_file(path, MAP_PRIVATE));
@@ -319,7 +319,7 @@ TEST_F(synth, files_in_another_mount_namespace)
 	int pipe_fds[2], status;
 	char path[64];
 
-	snprintf(path, sizeof(path), "%s/inside", self->dir);
+	snprintf(path, sizeof(path), "%.31s/inside", self->dir);
 	ASSERT_EQ(0, pipe(pipe_fds));
 	self->child = fork();
 	ASSERT_LE(0, self->child);

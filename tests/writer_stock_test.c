@@ -144,6 +144,8 @@ static int start(struct pdwriter *w)
 		attrs[i].sample_period = 1;
 		attrs[i].sample_id_all = attrs[i].use_clockid = 1;
 		attrs[i].clockid = CLOCK_MONOTONIC;
+		/* Or perf warns where /proc/kallsyms hides addresses. */
+		attrs[i].exclude_kernel = 1;
 		attrs[i].mmap2 = attrs[i].comm = attrs[i].task = i == DUMMY;
 		events[i] = (struct pdwriter_event){ &attrs[i], names[i], &ids[i], 1 };
 	}
@@ -183,7 +185,7 @@ FIXTURE_TEARDOWN(stock)
 	char command[80];
 
 	pdwriter__free(self->w);
-	snprintf(command, sizeof(command), "rm -r %s", self->dir);
+	snprintf(command, sizeof(command), "rm -r %.31s", self->dir);
 	if (self->dir[0] && system(command))
 		perror(command);
 }

@@ -53,7 +53,7 @@ FIXTURE_TEARDOWN(writer)
 	char old[80];
 
 	pdwriter__free(self->w);
-	snprintf(old, sizeof(old), "%s.old", self->path);
+	snprintf(old, sizeof(old), "%.63s.old", self->path);
 	unlink(old);
 	unlink(self->path);
 	rmdir(self->dir);
@@ -167,7 +167,7 @@ TEST_F(writer, keeps_an_old_file)
 	struct stat st;
 	char old[80];
 
-	snprintf(old, sizeof(old), "%s.old", self->path);
+	snprintf(old, sizeof(old), "%.63s.old", self->path);
 	ASSERT_EQ(0, pdwriter__new(self->path, &again));
 	pdwriter__free(again);
 	EXPECT_EQ(0, stat(old, &st));

@@ -131,8 +131,7 @@ static int open_file(struct pdwriter *w)
 		err = -EINVAL;
 	if (err)
 		pr_err("%s: cannot create: %s\n", w->path,
-		       err == -EINVAL ? "not a regular file" :
-		       err == -ENOENT ? "the folder does not exist" : strerror(-err));
+		       err == -EINVAL ? "not a regular file" : strerror(-err));
 	return err;
 }
 
