@@ -18,7 +18,7 @@ bad()
 	has "$1: says what is wrong" "$3" "$T/err"
 	has "$1: names the file" "$(basename "$2")" "$T/err"
 	check "$1: in one line" one_line "$T/err"
-	is "$1: and prints no report" "" "$(cat "$T/out")"
+	[ "${partial:-0}" = 1 ] || is "$1: and prints no report" "" "$(cat "$T/out")"
 }
 
 # patch FILE OFFSET HEX - a copy in $T/patched
@@ -80,7 +80,8 @@ test_header()
 	patch "$GOOD" 24 f0ffffffffffff7f
 	bad "attrs beyond the file" "$T/patched" 'truncated|beyond|damaged|corrupt|bad|short'
 	patch "$GOOD" 40 f0ffffffffffff7f
-	bad "data beyond the file" "$T/patched" 'truncated|beyond|damaged|corrupt|bad|short'
+	# What is whole of the data is reported all the same.
+	partial=1 bad "data beyond the file" "$T/patched" 'truncated|beyond|damaged|corrupt|bad|short'
 	printf 'PERFILE2\020\0\0\0\0\0\0\0' >"$T/pipe"
 	head -c 4096 /dev/zero >>"$T/pipe"
 	bad "a pipe-mode file" "$T/pipe" 'pipe'
