@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -77,11 +78,25 @@ static int run_command(const struct command *cmd, int argc, const char **argv)
 	return finish_stdout(status < 0 ? 1 : status);
 }
 
+/* exec_cmd_init() sets PREFIX for scripts of perf; a recorded command must not see that. */
+static void init_subcmd(void)
+{
+	char *prefix = getenv("PREFIX");
+
+	prefix = prefix ? strdup(prefix) : NULL;
+	exec_cmd_init("perf churn", "", "", "PERF_EXEC_PATH");
+	if (prefix)
+		setenv("PREFIX", prefix, 1);
+	else
+		unsetenv("PREFIX");
+	free(prefix);
+}
+
 int main(int argc, const char **argv)
 {
 	const struct command *cmd;
 
-	exec_cmd_init("perf churn", "", "", "PERF_EXEC_PATH");
+	init_subcmd();
 	pager_init("PERF_PAGER");
 
 	if (argc < 2) {
