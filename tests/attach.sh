@@ -44,7 +44,8 @@ test_one()
 
 	spawn perf-churn record -c 50 -p "$target" -o "$T/data1" -- sleep 1 2>"$T/err1"
 	record -c 100 -p "$target" -o "$T/data2" -- sleep 1
-	is "two recorders at once: the first is fine" 0 "$(reap "$spawned"; echo $?)"
+	reap "$spawned"
+	is "two recorders at once: the first is fine" 0 $?
 	is "two recorders at once: both have samples" "$target $target" \
 		"$(churn_pids "$T/data1") $(churn_pids "$T/data2")"
 	check "two recorders at once: nothing is left" wait_for 5 text_is "$target" same
