@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 
 OUTPUT=${OUTPUT:-build}
 RUNS=${RUNS:-5}
-PATH=$PWD/$OUTPUT:$PATH
+PATH=$(realpath -m "$OUTPUT"):$PATH
 scripts/can-record.sh || exit 1
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/perf-churn-bench.XXXXXX")

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 OUTPUT=${OUTPUT:-build}
 workload=$OUTPUT/tests/workloads/demo
-PATH=$PWD/$OUTPUT:$PATH
+PATH=$(realpath -m "$OUTPUT"):$PATH
 
 run() {
 	printf '$ %s\n' "$*" >&2
@@ -31,5 +31,7 @@ if why=$(scripts/can-record.sh); then
 else
 	echo "$why"
 	echo "Showing the report of a bundled recording instead."
+	# Its symbols are in a build-id cache beside it; perf looks for one in the home folder.
+	export HOME=$PWD/tests/data/demo.home
 	run perf-churn report -i tests/data/demo.perf.data | cat
 fi

@@ -101,7 +101,7 @@ make_inputs()
 	        f.write("insert into t values(%d,'row %d',%d.25);\n" % (i, i * 31, i))
 	    f.write("commit;\ncreate index i on t(b);\nselect b, count(*), sum(c) from t group by substr(b,1,5);\n")
 	with open(dir + "/in.py", "w") as f:
-	    f.write("d = {}\nfor i in range(20000):\n    d['k%d' % i] = [i, str(i)]\n"
+	    f.write("d = {}\nfor i in range(8000):\n    d['k%d' % i] = [i, str(i)]\n"
 	            "print(sum(len(v[1]) for v in d.values()))\n")
 	END
 }

@@ -24,6 +24,12 @@ at_least()
 	[ "$(lines "$1")" -ge "$2" ]
 }
 
+# Another recorder may be at work on this machine: only those with the number of ours count.
+no_event_of()
+{
+	! grep -hqE "churn.*[^0-9]$1[^0-9]" /sys/kernel/tracing/uprobe_events /sys/kernel/debug/tracing/uprobe_events
+}
+
 readable()
 {
 	check "$1: stock perf reads the file" "$PERF" report -i "$T/data" --stdio >"$T/out" 2>"$T/err"
@@ -52,13 +58,14 @@ attached_to_running()
 	sleep 2.5
 	kill -9 "$recorder"
 	reap "$recorder" 2>/dev/null
+	check "no trace event of it stays behind" wait_for 5 no_event_of "$recorder"
 	check "no breakpoint stays in the target's text" wait_for 5 text_is "$target" same
 	before=$(median "$T/loop.out" 1 $((nr - 2)))
 	nr=$(lines "$T/loop.out")
 	wait_for 10 at_least "$T/loop.out" $((nr + 14))
 	after=$(median "$T/loop.out" $((nr + 3)) $((nr + 14)))
-	# Other work on the machine moves it by 10 to 20 %; a breakpoint left would cost a factor of 50.
-	check "the target is as fast as before ($before, then $after pairs/s)" test "$((after * 100))" -ge "$((before * 70))"
+	# Other work on the machine moves it, by half at times; a breakpoint left would cost a factor of 50.
+	check "the target is as fast as before ($before, then $after pairs/s)" test "$((after * 100))" -ge "$((before * 30))"
 	check "the target lives" kill -0 "$target"
 	grep -v "^rate [0-9][0-9]*$" "$T/loop.out" >"$T/odd"
 	is "the target's output is unharmed" "" "$(cat "$T/odd")"
@@ -79,6 +86,7 @@ launched()
 	child=$(pgrep -P "$recorder" -x loop)
 	kill -9 "$recorder"
 	reap "$recorder" 2>/dev/null
+	check "no trace event of it stays behind" wait_for 5 no_event_of "$recorder"
 	check "a launched command survives its recorder" test -d "/proc/$child"
 	# The kernel closes a dead recorder's events one by one, each after grace periods: seconds.
 	check "no breakpoint stays in its text" wait_for 20 text_is "$child" same
@@ -95,5 +103,4 @@ need_tracing
 attached_to_running
 launched
 wait_for 20 no_events_left
-is "no uprobe event stays behind" "" "$(grep -h churn /sys/kernel/tracing/uprobe_events 2>/dev/null)"
 finish

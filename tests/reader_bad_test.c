@@ -272,7 +272,7 @@ TEST_F(bad, what_the_header_does_not_cover_is_not_read)
 TEST_F(bad, every_cut_delivers_what_is_whole)
 {
 	struct image im;
-	size_t cut, whole;
+	size_t cut;
 
 	for (cut = 1; cut < 20; cut++) {
 		image__sample(&self->f.data, 1, 100 + cut, cut);
@@ -289,14 +289,13 @@ TEST_F(bad, every_cut_delivers_what_is_whole)
 		read_image(self, &part);
 		for (i = 0; i + 1 < im.nr_marks && im.marks[i + 1] <= cut; i++)
 			nr_samples += im.bytes[im.marks[i]] == PERF_RECORD_SAMPLE;
-		whole = im.marks[im.nr_marks - 1];
 		if (cut < DATA_OFFSET) {
 			EXPECT_EQ(-EINVAL, self->n.open_err);
 		} else {
 			EXPECT_EQ(0, self->n.open_err);
 			EXPECT_EQ(0, self->n.read_err);
 			EXPECT_EQ(nr_samples, self->n.nr_samples);
-			EXPECT_EQ(cut < whole, self->n.truncated);
+			EXPECT_EQ(true, self->n.truncated);
 		}
 		EXPECT_EQ(1, self->n.nr_lines) {
 			TH_LOG("cut at %zu: %s", cut, self->n.stderr_text);

@@ -208,7 +208,7 @@ test_methods()
 
 test_times_and_filters()
 {
-	local pid
+	local pid uid
 
 	recorded "-D" -D 3000 -c 1 -o "$T/data" "$WL/exact23"
 	has "-D 3000: nothing of a command that ends before" ' 0 churn:alloc, 0 churn:free samples; 0 allocations' "$T/err"
@@ -228,16 +228,16 @@ test_times_and_filters()
 	recorded "-C" -C 0 -c 100 -o "$T/data" -- taskset -c 0 "$WL/loop" -n 20000
 	is "-C 0: samples of CPU 0 only" 0 "$(python3 tests/perfdata.py cpus "$T/data")"
 
-	if id nobody >/dev/null 2>&1; then
-		spawn setpriv --reuid=nobody --clear-groups "$WL/loop" -s 30 >/dev/null
-		pid=$spawned
-		sleep 0.3
-		recorded "-u" -u nobody -c 1000 -o "$T/data" -- sleep 0.5 &&
-			is "-u nobody: churn of that user's process, and of no other" "$pid" \
-				"$("$PERF" script -i "$T/data" -F pid,event 2>/dev/null | awk '/churn:(alloc|free)/ { print $1 }' | sort -u | paste -sd' ')"
-		kill "$pid"
-		reap "$pid"
-	fi
+	# A user of our own, for nobody may have other processes.
+	uid=$((70000 + $$))
+	spawn setpriv --reuid=$uid --clear-groups "$WL/loop" -s 30 >/dev/null
+	pid=$spawned
+	sleep 0.3
+	recorded "-u" -u $uid -c 1000 -o "$T/data" -- sleep 0.5 &&
+		is "-u USER: churn of that user's process, and of no other" "$pid" \
+			"$("$PERF" script -i "$T/data" -F pid,event 2>/dev/null | awk '/churn:(alloc|free)/ { print $1 }' | sort -u | paste -sd' ')"
+	kill "$pid"
+	reap "$pid"
 }
 
 as_nobody()

@@ -83,18 +83,18 @@ test_full_rings()
 	local status=0 lost
 
 	# Two threads at full rate against rings of one page.
-	recorded "full rings" -c 1 -m 1 -o "$T/data" "$WL/loop" -n 150000 -t 2 || return
+	recorded "full rings" -c 1 -m 1 -o "$T/data" "$WL/loop" -n 80000 -t 2 || return
 	lost=$(sed -n 's/.*; [0-9]* allocations, \([0-9]*\) lost.*/\1/p' "$T/err")
 	check "full rings: the closing line counts them (${lost:-none})" test "${lost:-0}" -gt 0
 	has "full rings: says what filled up" '[Rr]ing|[Bb]uffer' "$T/err"
-	is "full rings: the totals are exact all the same" "300000" \
-		"$(tally "$T/data" windows.total.nr_allocs | awk '{ print ($1 >= 300000 && $1 <= 300002) ? 300000 : $1 }')"
+	is "full rings: the totals are exact all the same" "160000" \
+		"$(tally "$T/data" windows.total.nr_allocs | awk '{ print ($1 >= 160000 && $1 <= 160002) ? 160000 : $1 }')"
 	check "full rings: the file says so, by cause" test "$(tally "$T/data" windows.total.nr_lost_output)" -gt 0
 	report -i "$T/data"
 	has "full rings: the report says so" '[Ll]ost' "$T/out"
 	has "full rings: numbers are marked as lower bounds" '[Ll]ower bound|at least|>=|≥' "$T/out"
 	check "full rings: --json says so" test "$(json "$T/data" recording.lost.churn_events)" -gt 0
-	record --strict -c 1 -m 1 -o "$T/data" "$WL/loop" -n 150000 -t 2 || status=$?
+	record --strict -c 1 -m 1 -o "$T/data" "$WL/loop" -n 80000 -t 2 || status=$?
 	check "full rings: --strict makes it an error (status $status)" test $status -ne 0 -a $status -lt 124
 	has "full rings: --strict says why" '[Ll]ost' "$T/err"
 	recorded "--strict without losses" --strict -c 1 -o "$T/data" "$WL/exact23" &&

@@ -269,9 +269,12 @@ static int read_table(struct pdreader *r, const struct file_header *hdr)
 			return err;
 		nr_bad += !!err;
 	}
-	if (nr_bad)
+	if (nr_bad) {
 		pr_warning("%s: %u of its header sections are damaged or missing, "
 			   "reading on without them\n", r->path, nr_bad);
+		/* What stands behind the data is gone: who reads the file shall not take it for whole. */
+		r->info.truncated = true;
+	}
 	return 0;
 }
 

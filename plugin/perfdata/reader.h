@@ -34,7 +34,7 @@ struct pdevent {
 /**
  * struct pdinfo - The feature sections; a string is NULL where the file has none.
  * @data_bytes: Size of the data section.
- * @truncated: The data section ended before its stated size, or the recorder was killed.
+ * @truncated: The file is not whole: data, or feature sections behind it, are cut short or damaged.
  */
 struct pdinfo {
 	const char *hostname, *osrelease, *version, *arch, *cpudesc;
