@@ -383,8 +383,11 @@ static void say_what_is_recorded(const struct record *r)
 /* Probes in place before the command's first instruction. */
 static int start_at_once(struct record *r)
 {
-	int err = attach(r) ?: follow__start(r->follow);
+	int err;
 
+	if (!r->traces_workload)
+		rings__enable_track(r->rings);
+	err = attach(r) ?: follow__start(r->follow);
 	if (err)
 		return err;
 	say_what_is_recorded(r);
@@ -409,6 +412,7 @@ static int start_late(struct record *r)
 		if (is_over(r))
 			return 0;
 	}
+	rings__enable_track(r->rings);
 	if (!err && r->traces_workload)
 		err = attach_pid(r, workload__pid(r->workload));
 	else if (!err)

@@ -48,6 +48,7 @@ struct note {
 struct follow {
 	struct probes *probes;
 	bool system_wide;
+	__u64 ready_ns;			/* all that was there at the start is attached */
 
 	/* The thread's own, and its creator's before it runs. */
 	struct known_file *files;
@@ -371,10 +372,13 @@ void follow__record(struct follow *f, const struct perf_event_header *record)
 	queue_order(f, o);
 }
 
-/* A child has what its parent has: its address space is a copy. */
+/*
+ * A child has what its parent has: its address space is a copy. One born while we attached to the
+ * parent has inherited what was there by then.
+ */
 static void on_birth(struct follow *f, const struct order *o)
 {
-	bool inherited = probes__inherited(f->probes), late = false;
+	bool inherited = probes__inherited(f->probes) && o->time_ns > f->ready_ns, late = false;
 	size_t i;
 
 	if (f->system_wide)
@@ -476,7 +480,10 @@ static void *run(void *arg)
 
 int follow__start(struct follow *f)
 {
-	int err = pthread_create(&f->thread, NULL, run, f);
+	int err;
+
+	f->ready_ns = now_ns();
+	err = pthread_create(&f->thread, NULL, run, f);
 
 	if (err) {
 		pr_err("Cannot start a thread: %s\n", strerror(err));

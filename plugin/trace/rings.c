@@ -350,6 +350,11 @@ void rings__enable(struct rings *r)
 		perf_evlist__enable(r->sets[set]);
 }
 
+void rings__enable_track(struct rings *r)
+{
+	perf_evlist__enable(r->sets[RINGS_TRACK]);
+}
+
 void rings__enable_churn(struct rings *r)
 {
 	perf_evlist__enable(r->sets[RINGS_CHURN]);

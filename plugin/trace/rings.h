@@ -64,10 +64,12 @@ void rings__free(struct rings *r);
 
 /**
  * rings__enable() - Start all events.
+ * rings__enable_track() - Start the tracking event alone: no fork, exec or mapping from now on is missed.
  * rings__enable_churn() - Start the churn events only: the others of a workload start at its exec.
  * rings__disable_cpu() - Stop the CPU events; churn events go on until the probes are detached.
  */
 void rings__enable(struct rings *r);
+void rings__enable_track(struct rings *r);
 void rings__enable_churn(struct rings *r);
 void rings__disable_cpu(struct rings *r);
 
