@@ -157,10 +157,10 @@ def times_of_others(file):
 
 def round_order(file):
     """FINISHED_ROUND's promise: nothing after round n + 1 is older than the end of round n."""
-    limit = newest = 0
+    limit = ended = newest = 0
     for at, kind, misc, body in file.records():
         if kind == FINISHED_ROUND:
-            limit, newest = newest, newest
+            limit, ended = ended, newest
             continue
         if kind == RECORD_SAMPLE:
             time = file.sample(misc, body).time

@@ -63,6 +63,7 @@ test_sample_identity()
 	awk '/^# Samples/ { on = /churn:/ } on && /%/' "$T/out" >"$T/churn"
 	check "stock perf names something" test -s "$T/churn"
 	lacks "nothing is on [unknown] or in a BPF program" 'unknown|bpf_prog|\[\.\] 0x' "$T/churn"
+	check "time order: no sample is older than its round allows" check_rounds "$T/data"
 
 	recorded "cross-thread frees" -c 1 -o "$T/data" "$WL/crossfree" 2000 &&
 		is "each free by another thread is marked so" 2000 "$(tally "$T/data" total.free_cross_thread)"

@@ -44,13 +44,14 @@ int trace_events__new(const char *group, const struct attach_sites *sites, int e
 void trace_events__free(struct trace_events *t);
 
 /**
- * trace_events__open() - Plant the probes in a task and all that it will clone and fork.
+ * trace_events__open() - Plant the probes in a task.
  * @tid: Thread id, or -1 for all tasks.
+ * @inherit: And in all that it will clone and fork; else these are anchors, see attach_event.c.
  * @fds: Room for 2 x sites->nr descriptors.
  *
  * Return: Number of descriptors, -ESRCH, or a negative errno.
  */
-int trace_events__open(struct trace_events *t, pid_t tid, int *fds);
+int trace_events__open(struct trace_events *t, pid_t tid, bool inherit, int *fds);
 
 /** trace_events__sweep() - Remove the events of recorders that were killed with their guards. */
 void trace_events__sweep(void);

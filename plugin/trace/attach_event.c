@@ -8,6 +8,13 @@
  * event->prog, freeing the copy detaches it). All perf events stay disabled; the probes work all
  * the same, and nothing is scheduled in and out at context switches.
  *
+ * Where two tasks have inherited the same events, the kernel may swap their sets at a context switch
+ * instead of switching events (context_equiv()), but an event goes on naming the task it was made
+ * for, and by that name a uprobe decides whose address space it is in. When the task that holds the
+ * event exits, a process that lives on loses its probes. So each process leader also gets *anchors*,
+ * events opened on it and not inherited: they stay with it, and keep its set, and those of its
+ * threads and children, from being swapped.
+ *
  * The definitions would outlive a killed recorder (the breakpoints do not). So a guard, a process of
  * its own, waits for our end and sweeps up; and should it be killed, too, the group's name holds our
  * pid, and the next recorder sweeps away what belongs to the dead.
@@ -234,7 +241,7 @@ static int open_holder(struct trace_event *ev, pid_t tid)
 	return ev->link_fd;
 }
 
-static int open_one(struct trace_event *ev, pid_t tid)
+static int open_one(struct trace_event *ev, pid_t tid, bool inherit)
 {
 	int err = 0;
 
@@ -242,10 +249,11 @@ static int open_one(struct trace_event *ev, pid_t tid)
 		err = open_holder(ev, tid);
 	if (err)
 		return err;
-	return open_event(ev->id, tid, tid == -1 ? 0 : -1, tid != -1);
+	return open_event(ev->id, tid, tid == -1 ? 0 : -1, inherit && tid != -1);
 }
 
-static int open_kind(struct trace_events *t, pid_t tid, bool on_return, int *fds, int *nr)
+static int open_kind(struct trace_events *t, pid_t tid, bool inherit, bool on_return, int *fds,
+		     int *nr)
 {
 	size_t i;
 	int fd;
@@ -253,7 +261,7 @@ static int open_kind(struct trace_events *t, pid_t tid, bool on_return, int *fds
 	for (i = 0; i < t->nr; i++) {
 		if (t->events[i].on_return != on_return)
 			continue;
-		fd = open_one(&t->events[i], tid);
+		fd = open_one(&t->events[i], tid, inherit);
 		if (fd < 0)
 			return fd;
 		fds[(*nr)++] = fd;
@@ -262,11 +270,12 @@ static int open_kind(struct trace_events *t, pid_t tid, bool on_return, int *fds
 }
 
 /* Returns first: an entry without its return would leave a call in flight, and lose it. */
-int trace_events__open(struct trace_events *t, pid_t tid, int *fds)
+int trace_events__open(struct trace_events *t, pid_t tid, bool inherit, int *fds)
 {
 	int nr = 0, err;
 
-	err = open_kind(t, tid, true, fds, &nr) ?: open_kind(t, tid, false, fds, &nr);
+	err = open_kind(t, tid, inherit, true, fds, &nr) ?:
+	      open_kind(t, tid, inherit, false, fds, &nr);
 	while (err && nr)
 		close(fds[--nr]);
 	return err ?: nr;

@@ -388,6 +388,7 @@ static void on_birth(struct follow *f, const struct order *o)
 			continue;
 		if (inherited) {
 			mark_attached(f, &f->files[i], o->pid);
+			probes__anchor(f->probes, f->files[i].index, o->pid);
 			continue;
 		}
 		late = true;
@@ -423,9 +424,7 @@ static void on_end(struct follow *f, const struct order *o)
 		for (i = 0; i < f->nr_files; i++)
 			hashmap__delete(f->attached, attach_key(f, &f->files[i], o->pid),
 					NULL, NULL);
-		/* Closing an event takes it away from the children that inherited it. */
-		if (!probes__inherited(f->probes))
-			probes__forget(f->probes, o->pid);
+		probes__forget(f->probes, o->pid);
 	}
 	probes__drop_blocks(f->probes, o->pid, o->time_ns);
 	add_note(f, o->pid, 0);

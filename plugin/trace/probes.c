@@ -31,6 +31,7 @@ struct image {
 /* Descriptors that keep probes planted in one process. */
 struct attachment {
 	pid_t pid;
+	bool inherited;			/* children have copies */
 	int *fds;
 	int nr_fds;
 };
@@ -387,40 +388,47 @@ static int define_events(struct probes *p, size_t index, struct site_lists *list
 				 &p->images[index].events);
 }
 
-/* One perf event a thread: a fork inherits from the thread that forks. */
+/* One perf event a thread: a fork inherits from the thread that forks. Anchors: the leader only. */
+static int open_events(struct image *img, const pid_t *tids, size_t nr_tids, bool inherit, int *fds)
+{
+	int n, nr = 0;
+	size_t i;
+
+	for (i = 0; i < nr_tids; i++) {
+		n = trace_events__open(img->events, tids[i], inherit, fds + nr);
+		if (n >= 0) {
+			nr += n;
+		} else if (n != -ESRCH) {
+			while (nr)
+				close(fds[--nr]);
+			return n;
+		}
+	}
+	return nr ?: -ESRCH;
+}
+
 static int attach_events(struct probes *p, size_t index, struct site_lists *lists, pid_t pid,
-			 int **fds)
+			 bool inherit, int **fds)
 {
 	struct image *img = &p->images[index];
-	size_t nr_tids = 1, per_thread = 2 * img->probe->nr_sites, i;
-	pid_t all = -1, *tids = &all;
-	int n, nr = 0, err = 0;
+	pid_t *tids = &pid;
+	size_t nr_tids = 1;
+	int err = 0;
 
 	if (!img->events)
 		err = define_events(p, index, lists);
-	if (!err && pid != -1)
+	if (!err && pid != -1 && inherit)
 		err = process__threads(pid, &tids, &nr_tids);
 	if (err)
 		return err;
-	*fds = realloc(*fds, nr_tids * per_thread * sizeof(**fds));
-	for (i = 0; *fds && i < nr_tids; i++) {
-		n = trace_events__open(img->events, tids[i], *fds + nr);
-		if (n < 0 && n != -ESRCH) {
-			err = n;
-			break;
-		}
-		nr += n > 0 ? n : 0;
-	}
-	if (tids != &all)
+	*fds = realloc(*fds, nr_tids * 2 * img->probe->nr_sites * sizeof(**fds));
+	err = *fds ? open_events(img, tids, nr_tids, inherit, *fds) : -ENOMEM;
+	if (tids != &pid)
 		free(tids);
-	if (!*fds)
-		return -ENOMEM;
-	while (err && nr)
-		close((*fds)[--nr]);
-	return err ?: nr ?: -ESRCH;
+	return err;
 }
 
-static int plant(struct probes *p, size_t index, pid_t pid, int **fds)
+static int plant(struct probes *p, size_t index, pid_t pid, bool inherit, int **fds)
 {
 	struct site_lists *lists = calloc(1, sizeof(*lists));
 	pid_t link_pid = pid == -1 ? 0 : pid;
@@ -437,7 +445,7 @@ static int plant(struct probes *p, size_t index, pid_t pid, int **fds)
 	else if (p->method == PROBE_MULTI)
 		nr = attach_entry_and_return(p, index, lists, link_pid, *fds);
 	else
-		nr = attach_events(p, index, lists, pid, fds);
+		nr = attach_events(p, index, lists, pid, inherit, fds);
 	free(lists);
 	return nr;
 }
@@ -454,15 +462,13 @@ static void begin_totals(struct probes *p, pid_t pid)
 	free(zeros);
 }
 
-int probes__attach(struct probes *p, size_t index, pid_t pid)
+static int attach(struct probes *p, size_t index, pid_t pid, bool inherit)
 {
 	struct attachment *grown;
 	int *fds = NULL, nr;
 
-	if (pid != -1)
-		begin_totals(p, pid);
 	pthread_mutex_lock(&p->lock);
-	nr = plant(p, index, pid, &fds);
+	nr = plant(p, index, pid, inherit, &fds);
 	if (nr < 0)
 		goto out_free;
 	grown = realloc(p->attachments, (p->nr_attachments + 1) * sizeof(*grown));
@@ -473,7 +479,9 @@ int probes__attach(struct probes *p, size_t index, pid_t pid)
 		goto out_free;
 	}
 	p->attachments = grown;
-	grown[p->nr_attachments++] = (struct attachment){ .pid = pid, .fds = fds, .nr_fds = nr };
+	grown[p->nr_attachments++] = (struct attachment){
+		.pid = pid, .inherited = inherit, .fds = fds, .nr_fds = nr,
+	};
 	pthread_mutex_unlock(&p->lock);
 	return 0;
 
@@ -485,6 +493,23 @@ out_free:
 		       nr == -EACCES || nr == -EPERM ? " (CAP_PERFMON and CAP_BPF are needed)" : "",
 		       strerror(-nr));
 	return nr;
+}
+
+int probes__attach(struct probes *p, size_t index, pid_t pid)
+{
+	bool inherited = probes__inherited(p) && pid != -1;
+	int err = 0;
+
+	if (pid != -1)
+		begin_totals(p, pid);
+	if (inherited)
+		err = attach(p, index, pid, false);
+	return err ?: attach(p, index, pid, inherited);
+}
+
+int probes__anchor(struct probes *p, size_t index, pid_t pid)
+{
+	return attach(p, index, pid, false);
 }
 
 static void attachment__close(struct attachment *a)
@@ -503,8 +528,10 @@ void probes__forget(struct probes *p, pid_t pid)
 
 	for (;;) {
 		pthread_mutex_lock(&p->lock);
-		for (i = 0; i < p->nr_attachments && p->attachments[i].pid != pid; i++)
-			;
+		for (i = 0; i < p->nr_attachments; i++) {
+			if (p->attachments[i].pid == pid && !p->attachments[i].inherited)
+				break;
+		}
 		if (i == p->nr_attachments) {
 			pthread_mutex_unlock(&p->lock);
 			break;

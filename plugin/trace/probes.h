@@ -99,7 +99,17 @@ int probes__add_image(struct probes *p, const struct probe_image *image, const c
  */
 int probes__attach(struct probes *p, size_t index, pid_t pid);
 
-/** probes__forget() - A process has ended: close its links, drop its blocks. */
+/**
+ * probes__anchor() - Make sure that a child keeps the probes that it has inherited.
+ *
+ * Only where probes__inherited(). Return: as probes__attach().
+ */
+int probes__anchor(struct probes *p, size_t index, pid_t pid);
+
+/**
+ * probes__forget() - A process has ended: close its links or anchors. Inherited events stay open,
+ * since closing one takes it away from the children, too.
+ */
 void probes__forget(struct probes *p, pid_t pid);
 
 /**
