@@ -199,7 +199,7 @@ TEST_F(synth, process_thread_and_names)
 	pthread_barrier_init(&barrier, NULL, 2);
 	ASSERT_EQ(0, pthread_create(&thread, NULL, named_thread, &barrier));
 	pthread_barrier_wait(&barrier);
-	ASSERT_EQ(0, synth__process(self->w, getpid()));
+	ASSERT_EQ(0, synth__process(self->w, getpid(), false));
 	ASSERT_EQ(0, finish(self->w, self->path, &self->records));
 	task = find_task(self->records, PERF_RECORD_FORK, getpid(), &misc);
 	ASSERT_NE(NULL, task);
@@ -222,7 +222,7 @@ TEST_F(synth, records_are_whole_and_end_in_a_trailer)
 	const struct perf_event_header *h;
 	int nr = 0;
 
-	ASSERT_EQ(0, synth__process(self->w, getpid()));
+	ASSERT_EQ(0, synth__process(self->w, getpid(), false));
 	ASSERT_EQ(0, finish(self->w, self->path, &self->records));
 	while ((h = next_record(&self->records))) {
 		const __u32 *words = (const __u32 *)(h + 1);
@@ -244,7 +244,7 @@ TEST_F(synth, libraries_carry_their_build_id)
 	const struct synth_mmap2 *m;
 
 	ASSERT_NE(MAP_FAILED, map_file(ELF_FILE, MAP_PRIVATE));
-	ASSERT_EQ(0, synth__process(self->w, getpid()));
+	ASSERT_EQ(0, synth__process(self->w, getpid(), false));
 	ASSERT_EQ(0, finish(self->w, self->path, &self->records));
 	m = find_map(self->records, "/bin/true");
 	ASSERT_NE(NULL, m);
@@ -267,7 +267,7 @@ TEST_F(synth, deleted_files_too)
 	ASSERT_NE(MAP_FAILED, map_file(path, MAP_SHARED));
 	unlink(path);
 	write_file(path, 0600, "another file by now");
-	ASSERT_EQ(0, synth__process(self->w, getpid()));
+	ASSERT_EQ(0, synth__process(self->w, getpid(), false));
 	ASSERT_EQ(0, finish(self->w, self->path, &self->records));
 	m = find_map(self->records, "/gone (deleted)");
 	ASSERT_NE(NULL, m);
@@ -291,7 +291,7 @@ TEST_F(synth, files_without_a_build_id_keep_device_and_inode)
 	anon = mmap(NULL, 8192, PROT_EXEC | PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		    0);
 	ASSERT_NE(MAP_FAILED, anon);
-	ASSERT_EQ(0, synth__process(self->w, getpid()));
+	ASSERT_EQ(0, synth__process(self->w, getpid(), false));
 	ASSERT_EQ(0, finish(self->w, self->path, &self->records));
 	m = find_map(self->records, "name");
 	ASSERT_NE(NULL, m);
@@ -342,7 +342,7 @@ TEST_F(synth, files_in_another_mount_namespace)
 		SKIP(return, "no mount namespaces here");
 	}
 	ASSERT_NE(0, access(path, F_OK));
-	ASSERT_EQ(0, synth__process(self->w, self->child));
+	ASSERT_EQ(0, synth__process(self->w, self->child, false));
 	ASSERT_EQ(0, finish(self->w, self->path, &self->records));
 	m = find_map(self->records, "/inside");
 	ASSERT_NE(NULL, m);
@@ -384,7 +384,7 @@ TEST_F(synth, process_whose_main_thread_has_ended)
 		syscall(SYS_exit, 0);
 	}
 	wait_for_byte(pipe_fds[0]);
-	ASSERT_EQ(0, synth__process(self->w, self->child));
+	ASSERT_EQ(0, synth__process(self->w, self->child, false));
 	ASSERT_EQ(0, finish(self->w, self->path, &self->records));
 	EXPECT_NE(NULL, find_map(self->records, "/synth_test"));
 }
@@ -397,7 +397,7 @@ TEST_F(synth, process_that_is_gone)
 	if (!pid)
 		_exit(0);
 	waitpid(pid, NULL, 0);
-	EXPECT_EQ(-ESRCH, synth__process(self->w, pid));
+	EXPECT_EQ(-ESRCH, synth__process(self->w, pid, false));
 }
 
 TEST_F(synth, kernel_as_perf_has_it)

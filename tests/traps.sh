@@ -65,6 +65,9 @@ test_sample_identity()
 	lacks "nothing is on [unknown] or in a BPF program" 'unknown|bpf_prog|\[\.\] 0x' "$T/churn"
 	check "time order: no sample is older than its round allows" check_rounds "$T/data"
 
+	recorded "inherited blocks" -c 1 -o "$T/data" "$WL/inherited" &&
+		is "a child's frees of blocks that its parent has are marked so" "23 23" \
+			"$(tally "$T/data" total.free_inherited total.free_unseen | paste -sd' ')"
 	recorded "cross-thread frees" -c 1 -o "$T/data" "$WL/crossfree" 2000 &&
 		is "each free by another thread is marked so" 2000 "$(tally "$T/data" total.free_cross_thread)"
 }
@@ -77,6 +80,29 @@ check_samples()
 check_rounds()
 {
 	python3 tests/perfdata.py rounds "$1" >"$T/check" || { diag_file "$T/check"; return 1; }
+}
+
+# Libraries of a distribution keep no frame pointers: every stack must reach the start all the same.
+test_dwarf()
+{
+	local target
+
+	recorded "dwarf stacks" --call-graph dwarf -c 1 -o "$T/data" "$WL/exact23" || return
+	is "dwarf: each stack is leaf mid main, each once, down to _start" "23 leaf mid main _start" \
+		"$(chains "$T/data" | awk '{ print $1, $2, $3, $NF }' | sort | uniq -c | awk '{ $1 = $1 } 1')"
+	command -v xmllint >/dev/null || return
+	python3 -c 'print("<l>" + "".join("<i a=\"%d\"><n>n%d</n></i>" % (i, i) for i in range(400000)) + "</l>")' >"$T/big.xml"
+	spawn xmllint --format "$T/big.xml" >/dev/null
+	target=$spawned
+	sleep 0.2
+	recorded "dwarf stacks, attached" --call-graph dwarf -c 1000 -p "$target" -o "$T/data" -- sleep 1
+	kill "$target" 2>/dev/null
+	reap "$target"
+	"$PERF" script -i "$T/data" -F event,ip,sym 2>/dev/null | awk '
+		/churn:alloc|cpu-clock|cycles/ { n++ }
+		/__libc_start_call_main/ { whole++ }
+		END { print "# " whole + 0 " of " n + 0; exit !(n > 50 && whole >= n * 0.95) }' >"$T/stacks"
+	check "dwarf, attached: 95 % of all stacks of xmllint reach the start" test $? = 0 || diag_file "$T/stacks"
 }
 
 test_full_rings()
@@ -204,6 +230,7 @@ test_self_check()
 need_tracing
 test_caller
 test_sample_identity
+test_dwarf
 test_full_rings
 test_full_maps
 test_old_heap

@@ -297,7 +297,7 @@ TEST_F(stock, perf_reads_what_was_written_and_never_complains)
 	size_t i, k;
 
 	ASSERT_EQ(0, synth__kernel(self->w));
-	ASSERT_EQ(0, synth__process(self->w, getpid()));
+	ASSERT_EQ(0, synth__process(self->w, getpid(), false));
 	ASSERT_EQ(0, write_rounds(self->w, NR_ROUNDS));
 	ASSERT_EQ(0, write_totals(self->w));
 	ASSERT_EQ(0, pdwriter__finish(self->w));
@@ -321,7 +321,7 @@ TEST_F(stock, perf_writes_python_with_our_fields)
 {
 	if (system("perf version --build-options | grep -q 'libpython: \\[ on'"))
 		SKIP(return, "this perf has no Python");
-	ASSERT_EQ(0, synth__process(self->w, getpid()));
+	ASSERT_EQ(0, synth__process(self->w, getpid(), false));
 	ASSERT_EQ(0, write_rounds(self->w, NR_ROUNDS));
 	ASSERT_EQ(0, pdwriter__finish(self->w));
 	ASSERT_EQ(0, run_perf(self->dir, "script -i data -g python"));

@@ -181,9 +181,10 @@ static int connect_outputs(struct record *r)
 }
 
 /* One that ended, or that shows its mappings to nobody, is no reason to record nothing. */
-static int synthesise_process(struct pdwriter *out, pid_t pid)
+static int synthesise_process(struct record *r, pid_t pid)
 {
-	int err = synth__process(out, pid);
+	int err = synth__process(recording__writer(r->recording), pid,
+				 r->opts->callgraph == CALLGRAPH_DWARF);
 
 	if (err == -EACCES || err == -EPERM) {
 		pr_debug("Process %d: cannot read its mappings: it will have no symbols\n", pid);
@@ -202,14 +203,14 @@ static int synthesise(struct record *r)
 
 	err = synth__kernel(out);
 	for (i = 0; !err && i < (size_t)opts->nr_pids; i++)
-		err = synthesise_process(out, opts->pids[i]);
+		err = synthesise_process(r, opts->pids[i]);
 	if (err || !opts->system_wide)
 		return err;
 	err = process__all(0, &all, &nr);
 	if (err)
 		return err;
 	for (i = 0; i < nr && !err; i++)
-		err = synthesise_process(out, all[i]);
+		err = synthesise_process(r, all[i]);
 	free(all);
 	return err;
 }
@@ -456,7 +457,7 @@ static void close_all(struct record *r)
 static __u64 nr_lost(const struct recording_counts *c)
 {
 	return c->nr_lost_output + c->nr_lost_map + c->nr_lost_inflight + c->nr_lost_cpu +
-	       c->nr_malformed;
+	       c->nr_malformed + c->nr_uncounted;
 }
 
 static void print_losses(const struct recording_counts *c)
@@ -469,6 +470,9 @@ static void print_losses(const struct recording_counts *c)
 			   c->nr_lost_map);
 	if (c->nr_lost_inflight)
 		pr_warning("%llu calls lost that never returned\n", c->nr_lost_inflight);
+	if (c->nr_uncounted)
+		pr_warning("%llu calls not recorded: more than %d processes at a time\n",
+			   c->nr_uncounted, CHURN_MAX_PROCS);
 	if (c->nr_malformed)
 		pr_warning("%llu churn samples lost: not as the BPF program writes them\n",
 			   c->nr_malformed);

@@ -430,6 +430,7 @@ int recording__finish(struct recording *r)
 	int err;
 
 	take_notes(r, false);
+	r->counts.nr_uncounted = probes__nr_uncounted(r->probes);
 	err = close_windows(r, r->end_ns) ?: write_probes(r) ?: pdwriter__round(r->out);
 	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
 	return err ?: pdwriter__finish(r->out);

@@ -162,7 +162,8 @@ static bool parse_map(char *line, struct synth_mmap2 *m, char **path)
 	return true;
 }
 
-static int write_map(struct pdwriter *w, pid_t pid, pid_t tid, char *line)
+/* @data: With the mappings of files that are not executable, where .eh_frame may be. */
+static int write_map(struct pdwriter *w, pid_t pid, pid_t tid, bool data, char *line)
 {
 	struct synth_mmap2 m = {
 		.header = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER },
@@ -171,15 +172,20 @@ static int write_map(struct pdwriter *w, pid_t pid, pid_t tid, char *line)
 	struct build_id id;
 	char *path;
 
-	if (!parse_map(line, &m, &path) || !(m.prot & PROT_EXEC))
+	if (!parse_map(line, &m, &path))
 		return 0;
+	if (!(m.prot & PROT_EXEC)) {
+		if (!data || *path != '/')
+			return 0;
+		m.header.misc |= PERF_RECORD_MISC_MMAP_DATA;
+	}
 	id = read_map_build_id(tid, &m, path);
 	synth_mmap2__set_build_id(&m, &id);
 	return synth_record__write(w, &m.header, sizeof(m), *path ? path : "//anon", pid, pid);
 }
 
 /* @tid: The thread to look through. Return: 1 when it has mappings, 0 when not, or an error. */
-static int write_maps_of(struct pdwriter *w, pid_t pid, pid_t tid)
+static int write_maps_of(struct pdwriter *w, pid_t pid, pid_t tid, bool data)
 {
 	char path[64], *line = NULL;
 	size_t room = 0;
@@ -191,7 +197,7 @@ static int write_maps_of(struct pdwriter *w, pid_t pid, pid_t tid)
 	if (!file)
 		return errno == ENOENT || errno == ESRCH ? 0 : -errno;
 	while (!err && getline(&line, &room, file) > 0) {
-		err = write_map(w, pid, tid, line);
+		err = write_map(w, pid, tid, data, line);
 		found = 1;
 	}
 	free(line);
@@ -200,17 +206,17 @@ static int write_maps_of(struct pdwriter *w, pid_t pid, pid_t tid)
 }
 
 /* The main thread shows no mappings when it has ended before the others. */
-static int write_maps(struct pdwriter *w, pid_t pid, const pid_t *tids, size_t nr)
+static int write_maps(struct pdwriter *w, pid_t pid, const pid_t *tids, size_t nr, bool data)
 {
-	int found = write_maps_of(w, pid, pid);
+	int found = write_maps_of(w, pid, pid, data);
 	size_t i;
 
 	for (i = 0; !found && i < nr; i++)
-		found = write_maps_of(w, pid, tids[i]);
+		found = write_maps_of(w, pid, tids[i], data);
 	return found < 0 ? found : 0;
 }
 
-int synth__process(struct pdwriter *w, pid_t pid)
+int synth__process(struct pdwriter *w, pid_t pid, bool data)
 {
 	pid_t *tids;
 	char comm[64];
@@ -224,7 +230,7 @@ int synth__process(struct pdwriter *w, pid_t pid)
 		err = -ESRCH;
 	err = err ?: write_fork(w, pid, ppid, pid) ?:
 	      write_comm(w, pid, pid, comm) ?:
-	      write_maps(w, pid, tids, nr) ?:
+	      write_maps(w, pid, tids, nr, data) ?:
 	      write_threads(w, pid, tids, nr);
 	free(tids);
 	return err;
