@@ -160,14 +160,18 @@ static bool make_key(struct feed *f, const struct pdsample *s, struct seen_key *
 	return true;
 }
 
-/* A stack without a user frame gets one without a name. */
-static int add_stack(struct feed *f, const struct pdsample *s, __u32 *ret)
+/*
+ * A stack without a user frame gets one without a name.
+ * @full: It has all the frames that --max-stack allows; there may be more.
+ */
+static int add_stack(struct feed *f, const struct pdsample *s, __u32 *ret, bool *full)
 {
 	static const struct frame nowhere;
 	struct stacks *stacks = model__stacks(f->model);
 	size_t nr = machine__resolve(f->machine, s, f->frames, f->opts.max_stack);
 	int err = stacks__add(stacks, f->frames, nr, ret);
 
+	*full = nr == f->opts.max_stack;
 	if (!err && *ret == STACK_NONE) {
 		model__check(f->model)->nr_no_stack++;
 		err = stacks__add(stacks, &nowhere, 1, ret);
@@ -180,18 +184,18 @@ static int find_alloc_stack(struct feed *f, const struct pdsample *s, __u32 *ret
 	struct stacks *stacks = model__stacks(f->model);
 	const struct stack_frame *site;
 	struct seen_key key;
-	bool has_key = make_key(f, s, &key);
+	bool has_key = make_key(f, s, &key), full;
 	int err;
 
 	if (has_key && seen__find(f->alloc_seen, &key, ret))
 		return 0;
-	err = add_stack(f, s, ret);
+	err = add_stack(f, s, ret, &full);
 	if (err)
 		return err;
 	site = stacks__frame(stacks, stacks__site(stacks, *ret));
 	if (!filter__site(f->opts.filter, site->sym, site->dso))
 		*ret |= SEEN_REJECTED;
-	if (!stacks__complete(stacks, *ret & SEEN_STACK))
+	if (!full && !stacks__complete(stacks, *ret & SEEN_STACK))
 		*ret |= SEEN_CUT;
 	if (has_key)
 		seen__add(f->alloc_seen, &key, *ret);
@@ -211,7 +215,8 @@ static void check_caller(struct report_check *check, const struct pdsample *s, _
 {
 	__u64 i = 0;
 
-	if (!s->nr_ips || !caller)
+	/* With a stack copy the caller is where the registers are. */
+	if (!s->nr_ips || !caller || s->stack)
 		return;
 	check->nr_repaired += !!(flags & CHURN_F_REPAIRED);
 	while (i < s->nr_ips && s->ips[i] != PERF_CONTEXT_USER)
