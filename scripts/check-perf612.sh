@@ -28,17 +28,18 @@ build_perf() {
 	echo '#define PERF_VERSION "6.12"' >"$dir/src/PERF-VERSION-FILE"
 	env -u MAKEFLAGS -u MAKELEVEL -u MAKEOVERRIDES -u OUTPUT -u CFLAGS -u LDFLAGS -u V \
 		make -C "$dir/src/tools/perf" -j"$(nproc)" O="$dir/obj" WERROR=0 NO_LIBPERL=1 \
-		NO_JVMTI=1 NO_SLANG=1 NO_GTK2=1 NO_LIBUNWIND=1 BUILD_BPF_SKEL=0 \
+		NO_JVMTI=1 NO_SLANG=1 NO_GTK2=1 NO_LIBUNWIND=1 NO_LIBLLVM=1 BUILD_BPF_SKEL=0 \
 		PYTHON=python3 "$dir/obj/perf" >"$dir/log" 2>&1 || {
 		tail -n 30 "$dir/log"
 		echo "perf 6.12 does not build, see $dir/log"
 		return 1
 	}
+	cp -r "$dir/src/tools/perf/scripts" "$dir/scripts"
 	cp "$dir/obj/perf" "$dir/perf"
 	rm -rf "$dir/obj" "$dir/src"
 }
 
-[ -x "$dir/perf" ] || build_perf
+[ -x "$dir/perf" ] && [ -d "$dir/scripts" ] || build_perf
 "$dir/perf" --version
-export PERF=$dir/perf
+export PERF=$dir/perf PERF_EXEC_PATH=$dir
 TEST=stock_perf exec scripts/run-tests.sh

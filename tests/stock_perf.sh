@@ -28,6 +28,18 @@ perf_ok()
 		"$T/err"
 }
 
+# perf_survives ARGS - this perf itself does not crash on a file of its own, of a tracepoint and
+# cpu-clock. perf 6.12 does, with "trace -i" and when it sorts by a tracepoint's field.
+perf_survives()
+{
+	local status=0
+
+	[ -s "$T/own.data" ] ||
+		"$PERF" record -q -e sched:sched_switch -e cpu-clock -o "$T/own.data" -- ls -R /usr/share/doc >"$T/null" 2>&1
+	"$PERF" "$@" -i "$T/own.data" </dev/null >"$T/null" 2>&1 || status=$?
+	[ $status -lt 128 ]
+}
+
 # section EVENT - the part of perf report's output that is about one event, into $T/section
 section()
 {
@@ -41,6 +53,8 @@ line_of()
 
 test_report()
 {
+	local raw=
+
 	perf_ok "report --stdio" report -i "$DATA" --stdio --no-children -g none
 	section churn:alloc
 	has "report --stdio: names churn:alloc and counts it" "^# Event count \(approx.\): $((ROUNDS * 4))$" "$T/section"
@@ -59,13 +73,14 @@ test_report()
 	has "report --group: crunch has CPU, no churn" '^ +[1-9][0-9.]+% +0\.00% +0\.00% .*\[\.\] crunch' "$T/out"
 	has "report --group: heavy_site has churn" '75\.00% .*\[\.\] heavy_site' "$T/out"
 
-	perf_ok "report -s churn:alloc.size_class,sym" report -i "$DATA" --stdio --no-children -g none \
+	perf_survives report --stdio -s sched:sched_switch.prev_comm || raw=--raw-trace
+	perf_ok "report -s churn:alloc.size_class,sym" report -i "$DATA" --stdio --no-children -g none $raw \
 		-s churn:alloc.size_class,sym
 	section churn:alloc
 	has "sort by size class: 256 for 200 bytes" '^ +75\.00% +(256|0x100) +\[\.\] heavy_site' "$T/section"
 	has "sort by size class: 32 for 24 bytes" '^ +25\.00% +(32|0x20) +\[\.\] light_site' "$T/section"
 
-	perf_ok "report -s churn:free.life_class" report -i "$DATA" --stdio --no-children -g none \
+	perf_ok "report -s churn:free.life_class" report -i "$DATA" --stdio --no-children -g none $raw \
 		-s churn:free.life_class
 	section churn:free
 	check "sort by life class: powers of two, 100 % in all" python3 - "$T/section" <<-'END'
@@ -174,7 +189,7 @@ test_convert()
 	perf_ok "diff" diff "$DATA" "$T/data2"
 	awk "/^# Event/ { on = /churn:alloc/ } on" "$T/out" >"$T/section"
 	has "diff: churn:alloc of equal runs does not change" '75\.00% .*([+-]0\.00%)? +shares +\[\.\] heavy_site' "$T/section"
-	perf_ok "trace" trace -i "$DATA"
+	perf_survives trace && perf_ok "trace" trace -i "$DATA"
 }
 
 need_tracing
