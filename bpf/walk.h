@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * walk.h - one user stack, walked by call frame information (CFI).
+ *
+ * The same code runs in the BPF programs and in the recorder and the report (plugin/stack/walk.c),
+ * on the same tables. It needs of its includer, declared before this header:
+ *
+ *   types __u8 ... __u64, __s16, __s32, and
+ *   walk__rule(), walk__page(), walk__rows(), walk__map(): elements of the tables below by index,
+ *	NULL where there is none, and
+ *   walk__read(): user memory; 0 when all of it could be read.
+ *
+ * Tables. A file's code is cut into pages of 64 KB of virtual address. Each page has sorted rows
+ * {low 16 bits of the address, rule}, the first of which stands at 0: the rule in force there. Rules
+ * are shared by all files. A process has mappings, sorted, without overlap.
+ *
+ *   mapping --bias--> virtual address --page base--> page --> rows --> rule
+ *
+ * Only what most code needs is followed: the stack pointer, rbp and rbx. Of the others a rule may
+ * use some in the leaf frame only, where the registers are those of the thread.
+ */
+#ifndef PERF_CHURN_BPF_WALK_H
+#define PERF_CHURN_BPF_WALK_H
+
+#define WALK_PAGE_SHIFT		16
+#define WALK_CHUNK_ROWS		16384		/* 64 KB */
+#define WALK_MAX_PAGE_ROWS	WALK_CHUNK_ROWS
+#define WALK_SEARCH_ROWS	15		/* 2^15 > WALK_MAX_PAGE_ROWS */
+#define WALK_SEARCH_MAPS	17		/* 2^17 > WALK_MAX_MAPS */
+#define WALK_MAX_MAPS		65536		/* mappings of all processes together */
+#define WALK_MAX_RULES		65536
+#define WALK_MAX_PAGES		131072
+#define WALK_MAX_FRAMES		512
+#define WALK_WINDOW		64		/* words of stack read at a time */
+#define WALK_NR_RETURNS		4
+
+/* One row: the address in the upper half, so that rows sort as numbers. */
+#define WALK_ROW(addr16, rule)	((__u32)(addr16) << 16 | (rule))
+#define WALK_ROW_ADDR(row)	((row) >> 16)
+#define WALK_ROW_RULE(row)	((row) & 0xffff)
+
+/* Where the canonical frame address (CFA: the caller's stack pointer) is. */
+enum walk_cfa {
+	WALK_CFA_UNKNOWN	= 0,	/* no CFI for this code */
+	WALK_CFA_SP,			/* rsp + cfa_off */
+	WALK_CFA_BP,
+	WALK_CFA_BX,
+	WALK_CFA_RAX,			/* these three in the leaf frame only */
+	WALK_CFA_R10,
+	WALK_CFA_R11,
+	WALK_CFA_AT_SP,			/* *(rsp + cfa_off) + cfa_add */
+	WALK_CFA_AT_BP,
+	WALK_CFA_PLT,			/* rsp + cfa_off, and 8 more where (rip & 15) >= cfa_add */
+	WALK_CFA_SIGNAL,		/* rt_sigframe at rsp: all registers from there */
+	WALK_CFA_END,			/* the thread starts here: the return address is undefined */
+};
+
+/* Where the return address is. */
+enum walk_ra {
+	WALK_RA_CFA		= 0,	/* at CFA + ra_off; nearly always -8 */
+	WALK_RA_RDI,			/* in rdi, leaf frame only (glibc's vfork) */
+	WALK_RA_UNKNOWN,
+};
+
+/* Where the caller's rbp or rbx is. */
+enum walk_reg {
+	WALK_REG_SAME		= 0,
+	WALK_REG_CFA,			/* at CFA + off */
+	WALK_REG_BP,			/* at rbp + off (realigned frames) */
+	WALK_REG_SP,			/* at rsp + off */
+	WALK_REG_UNKNOWN,
+};
+
+/* Rule 0 is all zero: no CFI. */
+struct walk_rule {
+	__u8 cfa;			/* enum walk_cfa */
+	__u8 ra;			/* enum walk_ra */
+	__u8 bp, bx;			/* enum walk_reg */
+	__s32 cfa_off;
+	__s16 cfa_add;
+	__s16 ra_off;
+	__s16 bp_off, bx_off;
+};
+_Static_assert(sizeof(struct walk_rule) == 16, "rules are compared as bytes");
+
+/* Rows of 64 KB of code; count 0: no CFI in there. */
+struct walk_page {
+	__u32 chunk;
+	__u16 start;			/* first row, in the chunk */
+	__u16 count;
+};
+
+enum walk_map_kind {
+	WALK_MAP_PENDING	= 0,	/* its table is still to come */
+	WALK_MAP_TABLE,
+	WALK_MAP_FP,			/* no CFI at all (JIT, assembly): chain of frame pointers */
+};
+
+/* An executable mapping. */
+struct walk_map {
+	__u64 start, end;		/* [start, end) in the process */
+	__u64 bias;			/* address in the process - virtual address in the file */
+	__u32 kind;			/* enum walk_map_kind */
+	__u32 first_page;		/* virtual address >> 16 of the table's first page */
+	__u32 page_base;		/* index of that page among all */
+	__u32 nr_pages;
+};
+_Static_assert(sizeof(struct walk_map) == 40, "both sides lay it out alike");
+
+/* A process: its mappings are [first, first + nr) among all. */
+struct walk_proc {
+	__u32 first, nr;
+};
+
+/* Why the walk ended. Append only: counted in the file. */
+enum walk_status {
+	WALK_END		= 0,	/* at the thread's start */
+	WALK_RUNNING,			/* not ended */
+	WALK_MAX,			/* as deep as was asked for */
+	WALK_NO_MAP,			/* an address in no mapping that is known */
+	WALK_PENDING,			/* in a file whose table is not there yet */
+	WALK_NO_CFI,			/* in code without CFI, of a file that has some */
+	WALK_FAULT,			/* the stack could not be read */
+	WALK_STUCK,			/* a frame at or below its callee's */
+	WALK_NO_REG,			/* a frame found by a register that is not followed */
+	WALK_NO_USER,			/* a kernel thread: nothing to walk */
+	WALK_STATUS_NR,
+};
+
+/* Registers to start from. */
+struct walk_regs {
+	__u64 ip, sp, bp, bx;
+	__u64 rax, rdi, r10, r11;
+};
+
+/**
+ * struct walk_state - A walk under way.
+ * @regs: Of the frame that is being looked at; rax and the like are the leaf's.
+ * @bp_addr, @bx_addr: Where the frame's rbp and rbx are to be read when needed; 0: as in @regs.
+ * @lost: Bits WALK_LOST_*: registers that nobody can tell any more.
+ * @exact: @regs.ip is the instruction that runs next; else a return address, behind its call.
+ * @leaf: No frame has been left yet.
+ * @skip_leaf: Leave the leaf's own address out of @ips.
+ * @call_site: The leaf is at a function's entry: where it has no CFI, the return address is at rsp.
+ * @trampoline: Address that uretprobes have put over return addresses, and
+ * @returns: the true ones, innermost first; @nr_returns of them are used up.
+ * @window_addr: First address in @window; 0: nothing there.
+ * @map: Mapping of the last frame.
+ * @max: Frames to stop at, at most WALK_MAX_FRAMES.
+ */
+struct walk_state {
+	struct walk_regs regs;
+	__u64 bp_addr, bx_addr;
+	__u32 lost;
+	__u8 exact, leaf, skip_leaf, call_site;
+	struct walk_proc proc;
+	__u64 trampoline;
+	__u64 returns[WALK_NR_RETURNS];
+	__u32 nr_returns;
+	__u32 status;
+	struct walk_map map;
+	__u64 window_addr;
+	__u64 window[WALK_WINDOW];
+	__u32 max;
+};
+
+#define WALK_LOST_BP	1
+#define WALK_LOST_BX	2
+
+/* What a walk leaves in a ring: this, then its addresses. */
+struct walk_head {
+	__u64 event_id;			/* CPU samples: id of the event; 0 for others */
+	__u64 period;			/* CPU samples */
+	__u32 nr;			/* addresses that follow */
+	__u16 status;			/* enum walk_status */
+	__u16 is_copy;			/* not addresses follow, but a struct walk_copy */
+};
+_Static_assert(sizeof(struct walk_head) == 24, "both sides lay it out alike");
+
+/* A stack that is yet to be walked: registers, then bytes of the stack from regs.sp on. */
+struct walk_copy {
+	struct walk_regs regs;
+	__u64 trampoline;
+	__u64 returns[WALK_NR_RETURNS];
+	__u32 bytes;
+	__u8 exact, skip_leaf, call_site, pad;
+};
+_Static_assert(sizeof(struct walk_copy) == 112, "both sides lay it out alike");
+
+/* x86-64 rt_sigframe, from the stack pointer at the return to __restore_rt. */
+#define WALK_SIG_BP	120
+#define WALK_SIG_BX	128
+#define WALK_SIG_SP	160
+#define WALK_SIG_IP	168
+
+#ifdef WALK_TABLES_ONLY
+#else
+
+/* A word of the stack, out of the window where it is in there. */
+static WALK_INLINE int walk__word(struct walk_state *s, void *env, __u64 addr, __u64 *ret)
+{
+	__u64 idx = (addr - s->window_addr) >> 3;
+
+	if (!s->window_addr || addr & 7 || addr < s->window_addr || idx >= WALK_WINDOW) {
+		if (addr & 7 || walk__read(env, s->window, sizeof(s->window), addr)) {
+			s->window_addr = 0;
+			return walk__read(env, ret, sizeof(*ret), addr);
+		}
+		s->window_addr = addr;
+		idx = 0;
+	}
+	*ret = s->window[idx & (WALK_WINDOW - 1)];
+	return 0;
+}
+
+static WALK_INLINE int walk__bp(struct walk_state *s, void *env)
+{
+	if (s->lost & WALK_LOST_BP)
+		return WALK_NO_REG;
+	if (s->bp_addr && walk__word(s, env, s->bp_addr, &s->regs.bp))
+		return WALK_FAULT;
+	s->bp_addr = 0;
+	return 0;
+}
+
+static WALK_INLINE int walk__bx(struct walk_state *s, void *env)
+{
+	if (s->lost & WALK_LOST_BX)
+		return WALK_NO_REG;
+	if (s->bx_addr && walk__word(s, env, s->bx_addr, &s->regs.bx))
+		return WALK_FAULT;
+	s->bx_addr = 0;
+	return 0;
+}
+
+/* The mapping of an address, into s->map. */
+static WALK_INLINE bool walk__find_map(struct walk_state *s, void *env, __u64 ip)
+{
+	__u32 lo = s->proc.first, nr = s->proc.nr, half;
+	const struct walk_map *m;
+	int i;
+
+	if (ip >= s->map.start && ip < s->map.end)
+		return true;
+	if (!nr)
+		return false;
+	for (i = 0; i < WALK_SEARCH_MAPS; i++) {
+		if (nr <= 1)
+			break;
+		half = nr >> 1;
+		m = walk__map(env, lo + half);
+		if (!m)
+			return false;
+		if (m->start <= ip) {
+			lo += half;
+			nr -= half;
+		} else {
+			nr = half;
+		}
+	}
+	m = walk__map(env, lo);
+	if (!m || ip < m->start || ip >= m->end)
+		return false;
+	s->map = *m;
+	return true;
+}
+
+/* The last row at or before an address of a page. */
+static WALK_INLINE __u32 walk__search(const __u32 *rows, const struct walk_page *page, __u32 addr)
+{
+	__u32 lo = page->start, nr = page->count, half, mid;
+	int i;
+
+	for (i = 0; i < WALK_SEARCH_ROWS; i++) {
+		half = nr >> 1;
+		if (!half)
+			break;
+		mid = lo + half;
+		if (WALK_ROW_ADDR(rows[mid & (WALK_CHUNK_ROWS - 1)]) <= addr) {
+			lo = mid;
+			nr -= half;
+		} else {
+			nr = half;
+		}
+	}
+	return lo;
+}
+
+/*
+ * The rule at the frame's address, which for a return address is the call before it: the next
+ * instruction may be another function. Except where a thread or a context starts (makecontext
+ * makes its start function the return address, without a call): a row that begins just there and
+ * ends the stack counts.
+ */
+static WALK_INLINE const struct walk_rule *walk__find_rule(struct walk_state *s, void *env)
+{
+	__u64 vaddr = s->regs.ip - s->map.bias - !s->exact;
+	__u64 nth = (vaddr >> WALK_PAGE_SHIFT) - s->map.first_page;
+	const struct walk_page *page;
+	const struct walk_rule *rule;
+	const __u32 *rows;
+	__u32 at, next;
+
+	if (nth >= s->map.nr_pages)
+		return 0;
+	page = walk__page(env, s->map.page_base + (__u32)nth);
+	if (!page || !page->count)
+		return 0;
+	rows = walk__rows(env, page->chunk);
+	if (!rows)
+		return 0;
+	at = walk__search(rows, page, vaddr & 0xffff);
+	if (!s->exact && at + 1 < (__u32)page->start + page->count) {
+		next = rows[(at + 1) & (WALK_CHUNK_ROWS - 1)];
+		if (WALK_ROW_ADDR(next) == ((vaddr + 1) & 0xffff)) {
+			rule = walk__rule(env, WALK_ROW_RULE(next));
+			if (rule && rule->cfa == WALK_CFA_END && rule->cfa_add)
+				return rule;
+		}
+	}
+	return walk__rule(env, WALK_ROW_RULE(rows[at & (WALK_CHUNK_ROWS - 1)]));
+}
+
+/* A uretprobe has put its own address over the caller's. */
+static WALK_INLINE void walk__set_ip(struct walk_state *s, __u64 ip)
+{
+	if (s->trampoline && ip == s->trampoline && s->nr_returns < WALK_NR_RETURNS)
+		ip = s->returns[s->nr_returns++ & (WALK_NR_RETURNS - 1)];
+	s->regs.ip = ip;
+	s->exact = 0;
+	s->leaf = 0;
+}
+
+static WALK_INLINE int walk__leave_signal(struct walk_state *s, void *env)
+{
+	__u64 frame = s->regs.sp, ip, sp;
+
+	if (walk__word(s, env, frame + WALK_SIG_IP, &ip) ||
+	    walk__word(s, env, frame + WALK_SIG_SP, &sp))
+		return WALK_FAULT;
+	s->bp_addr = frame + WALK_SIG_BP;
+	s->bx_addr = frame + WALK_SIG_BX;
+	s->lost = 0;
+	walk__set_ip(s, ip);
+	s->exact = 1;			/* interrupted before this instruction */
+	s->regs.sp = sp;
+	return 0;
+}
+
+static WALK_INLINE int walk__cfa(struct walk_state *s, void *env, const struct walk_rule *rule,
+				 __u64 *ret)
+{
+	__u64 at;
+	int err;
+
+	switch (rule->cfa) {
+	case WALK_CFA_SP:
+		*ret = s->regs.sp + rule->cfa_off;
+		return 0;
+	case WALK_CFA_BP:
+		err = walk__bp(s, env);
+		*ret = s->regs.bp + rule->cfa_off;
+		return err;
+	case WALK_CFA_BX:
+		err = walk__bx(s, env);
+		*ret = s->regs.bx + rule->cfa_off;
+		return err;
+	case WALK_CFA_RAX:
+		*ret = s->regs.rax + rule->cfa_off;
+		return s->leaf ? 0 : WALK_NO_REG;
+	case WALK_CFA_R10:
+		*ret = s->regs.r10 + rule->cfa_off;
+		return s->leaf ? 0 : WALK_NO_REG;
+	case WALK_CFA_R11:
+		*ret = s->regs.r11 + rule->cfa_off;
+		return s->leaf ? 0 : WALK_NO_REG;
+	case WALK_CFA_AT_SP:
+	case WALK_CFA_AT_BP:
+		at = s->regs.sp;
+		if (rule->cfa == WALK_CFA_AT_BP) {
+			err = walk__bp(s, env);
+			if (err)
+				return err;
+			at = s->regs.bp;
+		}
+		if (walk__word(s, env, at + rule->cfa_off, &at))
+			return WALK_FAULT;
+		*ret = at + rule->cfa_add;
+		return 0;
+	case WALK_CFA_PLT:
+		*ret = s->regs.sp + rule->cfa_off +
+		       ((s->regs.ip & 15) >= (__u64)rule->cfa_add ? 8 : 0);
+		return 0;
+	default:
+		return WALK_NO_CFI;
+	}
+}
+
+/* Only note where a register was saved: most frames never need it. */
+static WALK_INLINE int walk__saved(struct walk_state *s, void *env, __u32 kind, __s32 off,
+				   __u64 cfa, __u64 *addr, __u32 lost)
+{
+	__u64 at;
+	int err;
+
+	switch (kind) {
+	case WALK_REG_SAME:
+		return 0;
+	case WALK_REG_CFA:
+		at = cfa;
+		break;
+	case WALK_REG_BP:
+		err = walk__bp(s, env);
+		if (err)
+			return err;
+		at = s->regs.bp;
+		break;
+	case WALK_REG_SP:
+		at = s->regs.sp;
+		break;
+	default:
+		s->lost |= lost;
+		return 0;
+	}
+	s->lost &= ~lost;
+	*addr = at + off;
+	return 0;
+}
+
+/* To the caller of the frame at s->regs, by its rule. */
+static WALK_INLINE int walk__leave(struct walk_state *s, void *env, const struct walk_rule *rule)
+{
+	__u64 cfa = 0, ip = 0, bp_addr, bx_addr;
+	int err;
+
+	if (rule->cfa == WALK_CFA_END)
+		return WALK_END;
+	if (rule->cfa == WALK_CFA_SIGNAL)
+		return walk__leave_signal(s, env) ?: WALK_RUNNING;
+	err = walk__cfa(s, env, rule, &cfa);
+	if (err)
+		return err;
+	if (cfa <= s->regs.sp)
+		return WALK_STUCK;
+	if (rule->ra == WALK_RA_RDI && s->leaf)
+		ip = s->regs.rdi;
+	else if (rule->ra != WALK_RA_CFA)
+		return WALK_NO_REG;
+	else if (walk__word(s, env, cfa + rule->ra_off, &ip))
+		return WALK_FAULT;
+	/* Both from this frame's rbp, before it is replaced. */
+	bp_addr = s->bp_addr;
+	bx_addr = s->bx_addr;
+	err = walk__saved(s, env, rule->bx, rule->bx_off, cfa, &bx_addr, WALK_LOST_BX) ?:
+	      walk__saved(s, env, rule->bp, rule->bp_off, cfa, &bp_addr, WALK_LOST_BP);
+	if (err)
+		return err;
+	/* walk__saved() may have read rbp itself: then it is in regs. */
+	s->bp_addr = rule->bp == WALK_REG_SAME ? s->bp_addr : bp_addr;
+	s->bx_addr = bx_addr;
+	s->regs.sp = cfa;
+	walk__set_ip(s, ip);
+	return ip ? WALK_RUNNING : WALK_END;
+}
+
+/* The same where there is no CFI: rbp points at the caller's rbp and the return address. */
+static WALK_INLINE int walk__leave_fp(struct walk_state *s, void *env)
+{
+	__u64 bp, ip;
+	int err = walk__bp(s, env);
+
+	if (err)
+		return err;
+	bp = s->regs.bp;
+	if (!bp)
+		return WALK_END;
+	if (bp & 7 || bp < s->regs.sp)
+		return WALK_STUCK;
+	if (walk__word(s, env, bp + 8, &ip))
+		return WALK_FAULT;
+	s->bp_addr = bp;
+	s->regs.sp = bp + 16;
+	walk__set_ip(s, ip);
+	return ip ? WALK_RUNNING : WALK_END;
+}
+
+/* A function's first instructions, in code without CFI: nothing is pushed yet. */
+static WALK_INLINE int walk__leave_entry(struct walk_state *s, void *env)
+{
+	__u64 ip;
+
+	if (walk__word(s, env, s->regs.sp, &ip))
+		return WALK_FAULT;
+	s->regs.sp += 8;
+	walk__set_ip(s, ip);
+	return ip ? WALK_RUNNING : WALK_END;
+}
+
+/**
+ * walk__step() - One frame: note its address, go on to its caller.
+ * @nr: Frames in @ips so far.
+ *
+ * Return: WALK_RUNNING, or why the walk ended.
+ */
+static WALK_INLINE int walk__step(struct walk_state *s, void *env, __u64 *ips, __u32 *nr)
+{
+	const struct walk_rule *rule;
+	__u32 n = *nr;
+
+	if (!(s->leaf && s->skip_leaf)) {
+		if (n >= s->max || n >= WALK_MAX_FRAMES)
+			return WALK_MAX;
+		ips[n & (WALK_MAX_FRAMES - 1)] = s->regs.ip;
+		*nr = n + 1;
+	}
+	if (!walk__find_map(s, env, s->regs.ip - !s->exact))
+		return WALK_NO_MAP;
+	if (s->map.kind == WALK_MAP_PENDING)
+		return WALK_PENDING;
+	if (s->map.kind == WALK_MAP_FP)
+		return s->leaf && s->call_site ? walk__leave_entry(s, env) :
+						 walk__leave_fp(s, env);
+	rule = walk__find_rule(s, env);
+	if (!rule || rule->cfa == WALK_CFA_UNKNOWN)
+		return s->leaf && s->call_site ? walk__leave_entry(s, env) : WALK_NO_CFI;
+	return walk__leave(s, env, rule);
+}
+
+#endif /* WALK_TABLES_ONLY */
+#endif /* PERF_CHURN_BPF_WALK_H */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * walk.h - the walker of bpf/walk.h, run in this process over a copy of a stack.
+ */
+#ifndef PERF_CHURN_STACK_WALK_H
+#define PERF_CHURN_STACK_WALK_H
+
+#include <stddef.h>
+#include <linux/types.h>
+
+#include "trace/walk_memory.h"
+
+/**
+ * struct walk_input - A stack to walk.
+ * @mem, @proc: Tables, and the mappings of the process in them.
+ * @copy: Registers and what else there is to know.
+ * @stack, @stack_bytes: Memory from @copy->regs.sp on.
+ * @max: Frames to stop at.
+ */
+struct walk_input {
+	const struct walk_memory *mem;
+	struct walk_proc proc;
+	const struct walk_copy *copy;
+	const void *stack;
+	size_t stack_bytes;
+	__u32 max;
+};
+
+/**
+ * walk_stack() - Walk it.
+ * @ips: Room for WALK_MAX_FRAMES addresses, innermost first.
+ * @nr: Their number.
+ *
+ * Return: enum walk_status.
+ */
+int walk_stack(const struct walk_input *in, __u64 *ips, __u32 *nr);
+
+/** walk_status__name() - In a word or two, for messages: "end of stack", "no CFI". */
+const char *walk_status__name(int status);
+
+#endif /* PERF_CHURN_STACK_WALK_H */
