@@ -19,8 +19,8 @@ plugin/perf-churn.c       cmd/cmds.h
 plugin/util/*
 plugin/target/*           util/*
 plugin/probe/*            util/* target/*
-plugin/trace/*            util/* target/* probe/* bpf/control.h bpf/walk.h *.skel.h
-plugin/stack/*            util/* target/* probe/* trace/* bpf/walk.h perfdata/reader.h
+plugin/trace/*            util/* target/* probe/* bpf/control.h bpf/walk*.h *.skel.h
+plugin/stack/*            util/* target/* probe/* trace/* bpf/walk*.h perfdata/reader.h
 plugin/perfdata/synth*    util/* target/* probe/* trace/* stack/*
 plugin/perfdata/writ*     util/* target/* probe/* trace/* stack/*
 plugin/perfdata/*         util/*

@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <linux/types.h>
 
-#define WALK_TABLES_ONLY
-#include "bpf/walk.h"
+#include "bpf/walk_tables.h"
 
 /** struct cfi_row - From @vaddr up to the next row's, @rule holds. */
 struct cfi_row {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * tables.h - puts the CFI of files into the arrays that the walker reads (bpf/walk.h).
+ * tables.h - puts the CFI of files into the arrays that the walker reads (bpf/walk_tables.h).
  */
 #ifndef PERF_CHURN_STACK_TABLES_H
 #define PERF_CHURN_STACK_TABLES_H

@@ -5,6 +5,7 @@
 #ifndef PERF_CHURN_STACK_WALK_H
 #define PERF_CHURN_STACK_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 
@@ -15,7 +16,9 @@
  * @mem, @proc: Tables, and the mappings of the process in them.
  * @copy: Registers and what else there is to know.
  * @stack, @stack_bytes: Memory from @copy->regs.sp on.
- * @max: Frames to stop at.
+ * @max: Frames to stop at; any number here.
+ * @exact: Room for @max flags or NULL: the address is no return address, but that of the leaf, or
+ *	of code that a signal interrupted.
  */
 struct walk_input {
 	const struct walk_memory *mem;
@@ -24,11 +27,12 @@ struct walk_input {
 	const void *stack;
 	size_t stack_bytes;
 	__u32 max;
+	bool *exact;
 };
 
 /**
  * walk_stack() - Walk it.
- * @ips: Room for WALK_MAX_FRAMES addresses, innermost first.
+ * @ips: Room for @in->max addresses, innermost first.
  * @nr: Their number.
  *
  * Return: enum walk_status.

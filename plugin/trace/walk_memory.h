@@ -9,11 +9,10 @@
 #include <sys/types.h>
 #include <linux/types.h>
 
-#define WALK_TABLES_ONLY
-#include "bpf/walk.h"
+#include "bpf/walk_tables.h"
 
 /**
- * struct walk_memory - Arrays as bpf/walk.h describes them.
+ * struct walk_memory - Arrays as bpf/walk_tables.h describes them.
  * @rules: Room for WALK_MAX_RULES; rule 0 is all zero.
  * @pages: Room for WALK_MAX_PAGES.
  * @maps: Room for WALK_MAX_MAPS.
