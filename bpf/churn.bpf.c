@@ -20,6 +20,7 @@
 
 #include "churn.h"
 #include "control.h"
+#include "walker.h"
 
 #define MAX_STACK_OF_ALLOCATOR	65536	/* bytes from realloc's entry down to a nested malloc's */
 #define COOKIE_BIG_SIZE		(1ULL << 40)
@@ -144,12 +145,13 @@ static const struct churn_totals no_totals;
 struct call {
 	__u64 arg1, arg2, arg3;
 	__u64 result;
-	__u64 sp, ip;
+	__u64 sp, ip, bp, bx;
 	__u64 cookie;
 	__u32 fn;
 	__u32 tgid;
 	__u32 tid;
 	bool wraps;			/* may call other probed functions for itself */
+	bool at_entry;			/* else at the return */
 	struct churn_totals *totals;
 };
 
@@ -177,7 +179,7 @@ static __always_inline bool is_wrapping_fn(__u32 fn)
 static __always_inline void read_registers(struct pt_regs *ctx, struct call *call)
 {
 	__u64 arg1 = ctx->di, arg2 = ctx->si, arg3 = ctx->dx;
-	__u64 result = ctx->ax, sp = ctx->sp, ip = ctx->ip;
+	__u64 result = ctx->ax, sp = ctx->sp, ip = ctx->ip, bp = ctx->bp, bx = ctx->bx;
 
 	barrier_var(arg1);
 	barrier_var(arg2);
@@ -185,12 +187,16 @@ static __always_inline void read_registers(struct pt_regs *ctx, struct call *cal
 	barrier_var(result);
 	barrier_var(sp);
 	barrier_var(ip);
+	barrier_var(bp);
+	barrier_var(bx);
 	call->arg1 = arg1;
 	call->arg2 = arg2;
 	call->arg3 = arg3;
 	call->result = result;
 	call->sp = sp;
 	call->ip = ip;
+	call->bp = bp;
+	call->bx = bx;
 }
 
 static __always_inline bool call__init(struct pt_regs *ctx, struct call *call, __u64 cookie)
@@ -379,33 +385,73 @@ static __always_inline bool is_live_in_parent(__u64 ptr)
 	return found && found->time_ns < BPF_CORE_READ(task, group_leader, start_time);
 }
 
-static __always_inline void emit_free(struct pt_regs *ctx, const struct call *call, __u64 ptr,
-				      const struct churn_live *rec, __u64 caller)
+/* Where the walk starts, read as read_registers() does. */
+static __always_inline void start_walk(struct pt_regs *ctx, const struct call *call,
+				       struct walk_regs *regs)
 {
-	struct churn_free out = {};
+	regs->ip = call->ip;
+	regs->sp = call->sp;
+	regs->rdi = call->arg1;
+	regs->rax = call->result;
+	regs->bp = call->bp;
+	regs->bx = call->bx;
+	regs->r10 = regs->r11 = 0;
+}
 
-	out.common.type = CHURN_FREE_ID;
-	out.common.pid = call->tid;
-	out.ptr = ptr;
-	out.caller = caller;
-	out.fn = call->fn;
-	if (rec) {
-		out.size = rec->size;
-		out.lifetime_ns = bpf_ktime_get_ns() - rec->time_ns;
-		out.life_class = pow2_class(out.lifetime_ns);
-		out.weight = rec->weight;
-		out.seq = rec->seq;
-		out.alloc_tid = rec->tid;
-		if (rec->tid != call->tid)
-			out.flags |= CHURN_F_CROSS_THREAD;
+/* An event in the slot's record goes out, with the stack of the caller. */
+static __always_inline void emit(struct pt_regs *ctx, const struct call *call,
+				 struct walk_slot *slot, void *events, const __u32 bytes)
+{
+	long err;
+
+	if (walking) {
+		slot->head.event_id = slot->head.period = 0;
+		start_walk(ctx, call, &slot->state.regs);
+		walk_slot__walk(slot, call->at_entry, call->at_entry);
+		err = walk_slot__emit(ctx, slot, events, bytes);
 	} else {
-		out.weight = 1;
-		out.flags |= CHURN_F_UNSEEN;
-		if (is_live_in_parent(ptr))
-			out.flags |= CHURN_F_INHERITED;
+		err = bpf_perf_event_output(ctx, events, BPF_F_CURRENT_CPU,
+					    slot->record + WALKER_RECORD_BYTES - bytes, bytes);
 	}
-	if (bpf_perf_event_output(ctx, &free_events, BPF_F_CURRENT_CPU, &out, sizeof(out)))
+	if (err)
 		ADD(call->totals->nr_lost_output, 1);
+	walk_slot__give(slot);
+}
+
+static __noinline int emit_free(struct pt_regs *ctx, const struct call *call, __u64 ptr,
+				const struct churn_live *rec, __u64 caller)
+{
+	struct walk_slot *slot = walk_slot__take();
+	struct churn_free *out;
+
+	if (!slot) {
+		ADD(call->totals->nr_lost_output, 1);
+		return 0;
+	}
+	out = (void *)(slot->record + WALKER_RECORD_BYTES - sizeof(*out));
+	__builtin_memset(out, 0, sizeof(*out));
+	out->common.type = CHURN_FREE_ID;
+	out->common.pid = call->tid;
+	out->ptr = ptr;
+	out->caller = caller;
+	out->fn = call->fn;
+	if (rec) {
+		out->size = rec->size;
+		out->lifetime_ns = bpf_ktime_get_ns() - rec->time_ns;
+		out->life_class = pow2_class(out->lifetime_ns);
+		out->weight = rec->weight;
+		out->seq = rec->seq;
+		out->alloc_tid = rec->tid;
+		if (rec->tid != call->tid)
+			out->flags |= CHURN_F_CROSS_THREAD;
+	} else {
+		out->weight = 1;
+		out->flags |= CHURN_F_UNSEEN;
+		if (is_live_in_parent(ptr))
+			out->flags |= CHURN_F_INHERITED;
+	}
+	emit(ctx, call, slot, &free_events, sizeof(*out));
+	return 0;
 }
 
 /* A block goes: count it, and say so if it was a sampled one or if everything is said. */
@@ -420,10 +466,37 @@ static __always_inline void count_free(struct pt_regs *ctx, const struct call *c
 	emit_free(ctx, call, ptr, rec, caller);
 }
 
+static __noinline int emit_alloc(struct pt_regs *ctx, const struct call *call, __u64 ptr,
+				 const struct inflight *in, __u64 seq)
+{
+	struct walk_slot *slot = walk_slot__take();
+	struct churn_alloc *out;
+
+	if (!slot) {
+		ADD(call->totals->nr_lost_output, 1);
+		return 0;
+	}
+	out = (void *)(slot->record + WALKER_RECORD_BYTES - sizeof(*out));
+	__builtin_memset(out, 0, sizeof(*out));
+	out->common.type = CHURN_ALLOC_ID;
+	out->common.pid = call->tid;
+	out->ptr = ptr;
+	out->size = in->size;
+	out->size_class = pow2_class(in->size);
+	out->old_ptr = in->old_ptr;
+	out->seq = seq;
+	out->weight = in->weight;
+	out->caller = call->ip;
+	out->fn = call->fn;
+	if (in->old_ptr && in->old_ptr != ptr)
+		out->flags |= CHURN_F_MOVED;
+	emit(ctx, call, slot, &alloc_events, sizeof(*out));
+	return 0;
+}
+
 static __always_inline void count_alloc(struct pt_regs *ctx, const struct call *call, __u64 ptr,
 					const struct inflight *in)
 {
-	struct churn_alloc out = {};
 	struct churn_live rec = {};
 
 	ADD(call->totals->nr_allocs, 1);
@@ -439,20 +512,7 @@ static __always_inline void count_alloc(struct pt_regs *ctx, const struct call *
 	rec.time_ns = bpf_ktime_get_ns();
 	put_live(call, ptr, &rec);
 
-	out.common.type = CHURN_ALLOC_ID;
-	out.common.pid = call->tid;
-	out.ptr = ptr;
-	out.size = in->size;
-	out.size_class = pow2_class(in->size);
-	out.old_ptr = in->old_ptr;
-	out.seq = rec.seq;
-	out.weight = in->weight;
-	out.caller = call->ip;
-	out.fn = call->fn;
-	if (in->old_ptr && in->old_ptr != ptr)
-		out.flags |= CHURN_F_MOVED;
-	if (bpf_perf_event_output(ctx, &alloc_events, BPF_F_CURRENT_CPU, &out, sizeof(out)))
-		ADD(call->totals->nr_lost_output, 1);
+	emit_alloc(ctx, call, ptr, in, rec.seq);
 }
 
 static __always_inline int on_free(struct pt_regs *ctx, const struct call *call)
@@ -651,6 +711,7 @@ static __always_inline int handle_entry(struct pt_regs *ctx, __u64 *session_cook
 
 	if (!recording || !call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
 		return 1;
+	call.at_entry = true;
 	count_hit(&call);
 	return on_entry(ctx, &call, session_cookie);
 }
@@ -659,8 +720,10 @@ static __always_inline int handle_return(struct pt_regs *ctx, const __u64 *sessi
 {
 	struct call call;
 
-	if (call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
-		on_return(ctx, &call, session_cookie);
+	if (!call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
+		return 0;
+	call.at_entry = false;
+	on_return(ctx, &call, session_cookie);
 	return 0;
 }
 

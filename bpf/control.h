@@ -11,6 +11,10 @@
 #define CHURN_MAX_PROCS		4096	/* processes with totals at a time */
 #define CHURN_MAX_INTERNAL	8	/* as PROBE_MAX_INTERNAL */
 
+#define WALKER_CHUNKS_A_MAP	16	/* chunks of rows in one inner map: 1 MB */
+#define WALKER_MAX_CHUNK_MAPS	256
+#define WALKER_COPIES		4	/* buffers for stack copies, a CPU */
+
 /*
  * Attach cookie: which entry point, which probe, which image was hit. The flag in the entry
  * point's byte: the function may call other probed ones for itself, whichever it is.

@@ -104,6 +104,7 @@ _Static_assert(sizeof(struct walk_map) == 40, "both sides lay it out alike");
 /* A process: its mappings are [first, first + nr) among all. */
 struct walk_proc {
 	__u32 first, nr;
+	__u64 since_ns;			/* CLOCK_MONOTONIC of the exec that began it; 0: from before */
 };
 
 /* Why the walk ended. Append only: counted in the file. */

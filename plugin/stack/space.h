@@ -10,16 +10,16 @@
 #include <stddef.h>
 #include <linux/types.h>
 
-struct dso;
 struct space;
 
 /**
  * struct mapping - [@start, @end) shows @dso from file offset @pgoff on.
+ * @dso: The file, as who keeps the space knows files. Only compared here.
  * @exec: Code may be there.
  */
 struct mapping {
 	__u64 start, end, pgoff;
-	struct dso *dso;
+	void *dso;
 	bool exec;
 };
 

@@ -39,6 +39,7 @@ struct attachment {
 struct probes {
 	struct churn_bpf *skel;
 	enum probe_method method;
+	bool walks;
 	int guard_fd;			/* PROBE_EVENT only, else -1 */
 	int nr_cpus;
 	struct image images[CHURN_MAX_IMAGES];
@@ -57,7 +58,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return vfprintf(stderr, fmt, args);
 }
 
-static void choose_programs(struct churn_bpf *skel, enum probe_method method)
+static void choose_programs(struct churn_bpf *skel, enum probe_method method, bool walking)
 {
 	bool session = method == PROBE_SESSION, multi = method == PROBE_MULTI;
 	bool event = method == PROBE_EVENT;
@@ -67,6 +68,11 @@ static void choose_programs(struct churn_bpf *skel, enum probe_method method)
 	bpf_program__set_autoload(skel->progs.churn_multi_ret, multi);
 	bpf_program__set_autoload(skel->progs.churn_event, event);
 	bpf_program__set_autoload(skel->progs.churn_event_ret, event);
+	bpf_program__set_autoload(skel->progs.churn_cpu, walking);
+	bpf_program__set_autoload(skel->progs.walk_fork, walking);
+	bpf_program__set_autoload(skel->progs.walk_rename, walking);
+	bpf_program__set_autoload(skel->progs.walk_exec_end, walking);
+	bpf_program__set_autoload(skel->progs.walk_exit, walking);
 	if (session)
 		bpf_program__set_expected_attach_type(skel->progs.churn_session,
 						      TRACE_UPROBE_SESSION);
@@ -78,10 +84,14 @@ static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int
 	skel->rodata->own_tgid = getpid();
 	skel->rodata->only_uid = opts->uid;
 	skel->rodata->cpu_filtered = opts->cpus != NULL;
+	skel->rodata->walking = opts->walking;
+	skel->rodata->max_stack = opts->max_stack;
 	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:
 	       bpf_map__set_max_entries(skel->maps.cpu_selected, nr_cpus) ?:
 	       bpf_map__set_max_entries(skel->maps.alloc_events, nr_cpus) ?:
-	       bpf_map__set_max_entries(skel->maps.free_events, nr_cpus);
+	       bpf_map__set_max_entries(skel->maps.free_events, nr_cpus) ?:
+	       bpf_map__set_max_entries(skel->maps.cpu_stacks, nr_cpus) ?:
+	       bpf_map__set_max_entries(skel->maps.walk_copies, nr_cpus * WALKER_COPIES);
 }
 
 static int select_cpus(struct churn_bpf *skel, const struct probes_opts *opts)
@@ -115,7 +125,7 @@ static int load(struct probes *p, const struct probes_opts *opts, enum probe_met
 	if (!p->skel)
 		return -errno;
 	p->method = method;
-	choose_programs(p->skel, method);
+	choose_programs(p->skel, method, opts->walking);
 	err = configure(p->skel, opts, p->nr_cpus) ?: churn_bpf__load(p->skel);
 	err = err ?: select_cpus(p->skel, opts) ?:
 	      write_period(p, opts->period, opts->first_exact);
@@ -163,7 +173,7 @@ static int try_method(struct probes *p, const struct probes_opts *opts, enum pro
 	return -EOPNOTSUPP;
 }
 
-static int load_best(struct probes *p, const struct probes_opts *opts)
+static int load_methods(struct probes *p, const struct probes_opts *opts)
 {
 	static const enum probe_method order[] = { PROBE_SESSION, PROBE_MULTI, PROBE_EVENT };
 	size_t i;
@@ -177,6 +187,18 @@ static int load_best(struct probes *p, const struct probes_opts *opts)
 			return err;
 	}
 	return err;
+}
+
+static int load_best(struct probes *p, const struct probes_opts *opts)
+{
+	struct probes_opts plain = *opts;
+	int err = load_methods(p, opts);
+
+	p->walks = !err && opts->walking;
+	if (!err || !opts->walking || err == -EPERM || err == -ENOMEM)
+		return err;
+	plain.walking = false;
+	return load_methods(p, &plain);
 }
 
 static void explain_load_error(int err)
@@ -251,6 +273,16 @@ const char *probes__method_name(const struct probes *p)
 	};
 
 	return names[p->method];
+}
+
+bool probes__walks(const struct probes *p)
+{
+	return p->walks;
+}
+
+struct churn_bpf *probes__bpf(struct probes *p)
+{
+	return p->skel;
 }
 
 bool probes__inherited(const struct probes *p)

@@ -16,6 +16,7 @@
 #include "bpf/churn.h"
 #include "bpf/control.h"
 
+struct churn_bpf;
 struct probes;
 struct probe_image;
 
@@ -44,6 +45,8 @@ enum probe_method {
  * @max_live: Sampled blocks followed at a time.
  * @cpus: CPUs to record on, @nr_cpus of them, NULL: all.
  * @uid: Only threads of this user, (uid_t)-1: all.
+ * @walking: Walk stacks by CFI (walker.h), if the kernel takes these programs.
+ * @max_stack: Frames a walk ends at.
  */
 struct probes_opts {
 	enum probe_method method;
@@ -53,6 +56,8 @@ struct probes_opts {
 	const int *cpus;
 	int nr_cpus;
 	uid_t uid;
+	bool walking;
+	__u32 max_stack;
 };
 
 /**
@@ -69,6 +74,12 @@ void probes__free(struct probes *p);
 /** probes__method() - What PROBE_AUTO became, and its name for people. */
 enum probe_method probes__method(const struct probes *p);
 const char *probes__method_name(const struct probes *p);
+
+/** probes__walks() - Does this kernel walk stacks, as was asked for? */
+bool probes__walks(const struct probes *p);
+
+/** probes__bpf() - The loaded programs and their maps, for this room. */
+struct churn_bpf *probes__bpf(struct probes *p);
 
 /** probes__inherited() - Do children get the probes at fork, without our doing? */
 bool probes__inherited(const struct probes *p);

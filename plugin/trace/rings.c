@@ -34,6 +34,7 @@ struct rings {
 	struct perf_evsel *cpu_evsels[CPU_EVENT_MAX];
 	const struct cpu_event *cpu_events;
 	size_t nr_cpu_events;
+	struct perf_evsel *stack;	/* NULL: no walker */
 	struct perf_evsel *alloc, *free, *track;
 	int *cpus;			/* of the churn rings */
 	int nr_cpus;
@@ -56,7 +57,7 @@ static void init_attr(struct perf_event_attr *attr)
 
 static void set_callgraph(struct perf_event_attr *attr, const struct rings_opts *opts)
 {
-	if (opts->callgraph == CALLGRAPH_NONE)
+	if (opts->callgraph == CALLGRAPH_NONE || opts->callgraph == CALLGRAPH_WALK)
 		return;
 	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (opts->callgraph != CALLGRAPH_DWARF)
@@ -77,7 +78,7 @@ static void init_cpu_attr(struct perf_event_attr *attr, const struct rings_opts 
 	set_callgraph(attr, opts);
 }
 
-static void init_churn_attr(struct perf_event_attr *attr, const struct rings_opts *opts)
+static void init_output_attr(struct perf_event_attr *attr, size_t pages)
 {
 	memset(attr, 0, sizeof(*attr));
 	init_attr(attr);
@@ -86,8 +87,21 @@ static void init_churn_attr(struct perf_event_attr *attr, const struct rings_opt
 	attr->sample_type |= PERF_SAMPLE_RAW;
 	attr->sample_period = 1;
 	attr->watermark = 1;
-	attr->wakeup_watermark = opts->churn_pages * sysconf(_SC_PAGESIZE) / 4;
+	attr->wakeup_watermark = pages * sysconf(_SC_PAGESIZE) / 4;
+}
+
+static void init_churn_attr(struct perf_event_attr *attr, const struct rings_opts *opts)
+{
+	init_output_attr(attr, opts->churn_pages);
 	set_callgraph(attr, opts);
+}
+
+/* The kernel part of a CPU sample's callchain comes from the event, the user's from the walker. */
+static void init_stack_attr(struct perf_event_attr *attr, const struct rings_opts *opts)
+{
+	init_output_attr(attr, opts->pages);
+	attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr->exclude_callchain_user = 1;
 }
 
 /* exclude_kernel and exclude_hv stay off: the event counts nothing, it only carries records. */
@@ -172,6 +186,12 @@ static int create_sets(struct rings *r, const struct rings_opts *opts)
 		if (!r->cpu_evsels[i])
 			return -ENOMEM;
 	}
+	if (opts->callgraph == CALLGRAPH_WALK) {
+		init_stack_attr(&attr, opts);
+		r->stack = add_event(r->sets[RINGS_STACK], &attr, true);
+		if (!r->stack)
+			return -ENOMEM;
+	}
 	init_churn_attr(&attr, opts);
 	r->alloc = add_event(r->sets[RINGS_CHURN], &attr, true);
 	r->free = add_event(r->sets[RINGS_CHURN], &attr, true);
@@ -180,6 +200,7 @@ static int create_sets(struct rings *r, const struct rings_opts *opts)
 	if (!r->alloc || !r->free || !r->track)
 		return -ENOMEM;
 	return set_maps(r->sets[RINGS_CPU], opts->cpu_list, opts->tids, opts->nr_tids) ?:
+	       set_maps(r->sets[RINGS_STACK], NULL, NULL, 0) ?:
 	       set_maps(r->sets[RINGS_CHURN], NULL, NULL, 0) ?:
 	       set_maps(r->sets[RINGS_TRACK], NULL, opts->tids, opts->nr_tids);
 }
@@ -239,7 +260,8 @@ static int open_sets(struct rings *r, const struct rings_opts *opts)
 			return err;
 		}
 	}
-	err = perf_evlist__open(r->sets[RINGS_CHURN]) ?: perf_evlist__open(r->sets[RINGS_TRACK]);
+	err = r->stack ? perf_evlist__open(r->sets[RINGS_STACK]) : 0;
+	err = err ?: perf_evlist__open(r->sets[RINGS_CHURN]) ?: perf_evlist__open(r->sets[RINGS_TRACK]);
 	if (err)
 		explain_open_error("bpf-output", err);
 	return err;
@@ -313,6 +335,8 @@ int rings__open(const struct rings_opts *opts, struct rings **ret)
 	r->nr_cpu_events = opts->nr_events;
 	err = create_sets(r, opts) ?: open_sets(r, opts);
 	err = err ?: map_set(r->sets[RINGS_CPU], opts->pages);
+	if (r->stack)
+		err = err ?: map_set(r->sets[RINGS_STACK], opts->pages);
 	err = err ?: map_set(r->sets[RINGS_CHURN], opts->churn_pages);
 	err = err ?: map_set(r->sets[RINGS_TRACK], TRACK_PAGES);
 	err = err ?: collect_pollfds(r) ?: list_cpus(r);
@@ -422,6 +446,30 @@ int rings__cpus(const struct rings *r, const int **cpus)
 	return r->nr_cpus;
 }
 
+int rings__stack_fd(const struct rings *r, int idx)
+{
+	return *(int *)xyarray__entry(r->stack->fd, idx, 0);
+}
+
+int rings__each_cpu_event(const struct rings *r, int (*visit)(void *ctx, int fd), void *ctx)
+{
+	int cpu, thread, err;
+	struct xyarray *fds;
+	size_t i;
+
+	for (i = 0; i < r->nr_cpu_events; i++) {
+		fds = r->cpu_evsels[i]->fd;
+		for (cpu = 0; cpu < xyarray__max_x(fds); cpu++) {
+			for (thread = 0; thread < xyarray__max_y(fds); thread++) {
+				err = visit(ctx, *(int *)xyarray__entry(fds, cpu, thread));
+				if (err)
+					return err;
+			}
+		}
+	}
+	return 0;
+}
+
 void rings__churn_fds(const struct rings *r, int idx, int *alloc_fd, int *free_fd)
 {
 	*alloc_fd = *(int *)xyarray__entry(r->alloc->fd, idx, 0);
@@ -436,6 +484,11 @@ static void describe(struct ring_event *event, const struct perf_evsel *evsel, c
 	event->ids = (const __u64 *)evsel->id;
 	event->nr_ids = evsel->ids;
 	event->tracepoint = tracepoint;
+}
+
+void rings__stack_event(const struct rings *r, struct ring_event *ret)
+{
+	describe(ret, r->stack, NULL, 0);
 }
 
 size_t rings__events(const struct rings *r, struct ring_event *events, size_t max)

@@ -2,8 +2,9 @@
 /*
  * rings.h - the perf events of a recording and their ring buffers.
  *
- * Three sets of per-CPU rings: the CPU events, the churn events that the BPF programs write, and
- * the tracking event (mmap, comm, fork, exit). A flood of allocations can fill its own rings only:
+ * Four sets of per-CPU rings: the CPU events, the samples that the stack walker writes in their
+ * place, the churn events that the BPF programs write, and the tracking event (mmap, comm, fork,
+ * exit). A flood of allocations can fill its own rings only:
  * no CPU sample and no mapping is lost to it. The tracking rings wake the reader at once, since
  * new processes and objects want probes.
  */
@@ -22,6 +23,7 @@ struct rings;
 
 enum ring_set {
 	RINGS_CPU,
+	RINGS_STACK,
 	RINGS_CHURN,
 	RINGS_TRACK,
 	RINGS_NR,
@@ -29,6 +31,7 @@ enum ring_set {
 
 enum callgraph {
 	CALLGRAPH_NONE,
+	CALLGRAPH_WALK,			/* by CFI, in the kernel: walker.h */
 	CALLGRAPH_FP,
 	CALLGRAPH_DWARF,
 };
@@ -91,6 +94,12 @@ int rings__drain(struct rings *r, ring_record_fn record, void *ctx);
  */
 int rings__cpus(const struct rings *r, const int **cpus);
 
+/** rings__stack_fd() - bpf-output event of the @idx'th CPU for stacks of CPU samples. */
+int rings__stack_fd(const struct rings *r, int idx);
+
+/** rings__each_cpu_event() - Call @visit with the descriptor of each CPU event that was opened. */
+int rings__each_cpu_event(const struct rings *r, int (*visit)(void *ctx, int fd), void *ctx);
+
 /** rings__churn_fds() - bpf-output events of the @idx'th CPU. */
 void rings__churn_fds(const struct rings *r, int idx, int *alloc_fd, int *free_fd);
 
@@ -108,5 +117,8 @@ struct ring_event {
 
 /** rings__events() - CPU events, churn:alloc, churn:free, tracking event. */
 size_t rings__events(const struct rings *r, struct ring_event *events, size_t max);
+
+/** rings__stack_event() - The event of RINGS_STACK, which has no place in the file but its ids. */
+void rings__stack_event(const struct rings *r, struct ring_event *ret);
 
 #endif /* PERF_CHURN_TRACE_RINGS_H */

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * walker.h - the stack walker inside BPF programs: its maps, its scratch memory, and how stacks
+ * are emitted.
+ *
+ * A walk that comes to code whose table is not there yet (a new process, a library just loaded) is
+ * given up for a copy of the registers and the top of the stack, which the recorder walks when it
+ * has the table.
+ */
+#ifndef PERF_CHURN_BPF_WALKER_H
+#define PERF_CHURN_BPF_WALKER_H
+
+#include <bpf/bpf_tracing.h>
+
+#include "control.h"
+#include "walk_tables.h"
+
+#define PF_KTHREAD		0x00200000	/* include/linux/sched.h */
+
+#define WALKER_MAX_PROCS	8192
+#define WALKER_NR_SLOTS		6		/* a CPU; the last two are the CPU events' */
+#define WALKER_NR_CPU_SLOTS	2
+#define WALKER_COPY_STEP	1024		/* bytes of stack copied at a time */
+#define WALKER_COPY_BYTES	(32 * WALKER_COPY_STEP)
+#define WALKER_RECORD_BYTES	80		/* the largest event that stacks are added to */
+
+/* Settings, written between open and load. */
+const volatile bool walking;			/* else the kernel's callchains are used */
+const volatile __u32 max_stack = 127;
+
+
+/* Set by the recorder while it has no room for copies. */
+bool copies_off;
+
+/* By enum walk_status; walks that ended with a copy are counted once, as such. */
+__u64 walk_ends[WALK_STATUS_NR];
+__u64 nr_copied;
+__u64 nr_lost_cpu_output;
+__u64 nr_lost_slots;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WALK_MAX_RULES);
+	__type(key, __u32);
+	__type(value, struct walk_rule);
+} walk_rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WALK_MAX_PAGES);
+	__type(key, __u32);
+	__type(value, struct walk_page);
+} walk_pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WALK_MAX_MAPS);
+	__type(key, __u32);
+	__type(value, struct walk_map);
+} walk_maps SEC(".maps");
+
+/* Inner maps are made when they are needed: memory by need, not by limit. */
+struct walk_chunk {
+	__u32 rows[WALK_CHUNK_ROWS];
+};
+
+struct walk_chunks {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, WALKER_CHUNKS_A_MAP);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct walk_chunk));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, WALKER_MAX_CHUNK_MAPS);
+	__type(key, __u32);
+	__array(values, struct walk_chunks);
+} walk_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WALKER_MAX_PROCS);
+	__type(key, __u32);			/* tgid */
+	__type(value, struct walk_proc);
+} walk_procs SEC(".maps");
+
+/* Processes that have changed their program: when. */
+struct walk_exec {
+	__u64 rename_ns;			/* the leader got a new name: maybe an exec */
+	__u64 exec_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WALKER_MAX_PROCS);
+	__type(key, __u32);
+	__type(value, struct walk_exec);
+} walk_execs SEC(".maps");
+
+static __always_inline const struct walk_rule *walk__rule(void *env, __u32 idx)
+{
+	return bpf_map_lookup_elem(&walk_rules, &idx);
+}
+
+static __always_inline const struct walk_page *walk__page(void *env, __u32 idx)
+{
+	return bpf_map_lookup_elem(&walk_pages, &idx);
+}
+
+static __always_inline const __u32 *walk__rows(void *env, __u32 chunk)
+{
+	__u32 outer = chunk / WALKER_CHUNKS_A_MAP, inner = chunk % WALKER_CHUNKS_A_MAP;
+	void *map = bpf_map_lookup_elem(&walk_rows, &outer);
+	struct walk_chunk *c;
+
+	if (!map)
+		return NULL;
+	c = bpf_map_lookup_elem(map, &inner);
+	return c ? c->rows : NULL;
+}
+
+static __always_inline const struct walk_map *walk__map(void *env, __u32 idx)
+{
+	return bpf_map_lookup_elem(&walk_maps, &idx);
+}
+
+static __always_inline int walk__read(void *env, void *dst, __u32 bytes, __u64 addr)
+{
+	return bpf_probe_read_user(dst, bytes, (void *)addr);
+}
+
+#define WALK_INLINE __always_inline
+#include "walk.h"
+
+/* Scratch for one walk. From record on it is what goes into the ring. */
+struct walk_slot {
+	__u32 busy;
+	__u32 nr;
+	struct walk_state state;
+	struct walk_regs start;
+	__u8 start_exact, pad[7];
+	__u8 record[WALKER_RECORD_BYTES];	/* right-aligned */
+	struct walk_head head;
+	__u64 ips[WALK_MAX_FRAMES];
+};
+
+/* uprobe programs can be preempted by others on the same CPU, the CPU event interrupts them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WALKER_NR_SLOTS);
+	__type(key, __u32);
+	__type(value, struct walk_slot);
+} walk_slots SEC(".maps");
+
+struct walk_copy_slot {
+	__u32 busy;
+	__u32 pad;
+	__u8 record[WALKER_RECORD_BYTES];
+	struct walk_head head;
+	struct walk_copy copy;
+	__u8 stack[WALKER_COPY_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WALKER_COPIES);	/* times the number of CPUs */
+	__type(key, __u32);
+	__type(value, struct walk_copy_slot);
+} walk_copies SEC(".maps");
+
+static __always_inline struct walk_slot *walk_slot__take_of(__u32 first, __u32 nr)
+{
+	struct walk_slot *slot;
+	__u32 i, idx;
+
+	for (i = 0; i < nr; i++) {
+		idx = first + i;
+		slot = bpf_map_lookup_elem(&walk_slots, &idx);
+		if (slot && !__sync_lock_test_and_set(&slot->busy, 1))
+			return slot;
+	}
+	__sync_fetch_and_add(&nr_lost_slots, 1);
+	return NULL;
+}
+
+static __always_inline struct walk_slot *walk_slot__take(void)
+{
+	return walk_slot__take_of(0, WALKER_NR_SLOTS - WALKER_NR_CPU_SLOTS);
+}
+
+static __always_inline struct walk_slot *walk_slot__take_cpu(void)
+{
+	return walk_slot__take_of(WALKER_NR_SLOTS - WALKER_NR_CPU_SLOTS, WALKER_NR_CPU_SLOTS);
+}
+
+static __always_inline void walk_slot__give(struct walk_slot *slot)
+{
+	slot->busy = 0;
+}
+
+static __always_inline struct walk_copy_slot *walk_copy_slot__take(void)
+{
+	__u32 i, idx = bpf_get_smp_processor_id() * WALKER_COPIES;
+	struct walk_copy_slot *slot;
+
+	for (i = 0; i < WALKER_COPIES; i++, idx++) {
+		slot = bpf_map_lookup_elem(&walk_copies, &idx);
+		if (slot && !__sync_lock_test_and_set(&slot->busy, 1))
+			return slot;
+	}
+	return NULL;
+}
+
+/*
+ * What uretprobes have put their address over: the true return addresses of the frames from @sp
+ * on. Of chained ones (several probes on one function) the last to be left stands for the frame.
+ */
+static __always_inline void read_returns(struct walk_state *s, struct task_struct *task)
+{
+	struct return_instance *ri;
+	struct uprobe_task *utask;
+	bool chained = false;
+	__u32 i, n = 0;
+
+	s->trampoline = 0;
+	for (i = 0; i < WALK_NR_RETURNS; i++)
+		s->returns[i] = 0;
+	utask = BPF_CORE_READ(task, utask);
+	if (!utask)
+		return;
+	ri = BPF_CORE_READ(utask, return_instances);
+	if (!ri)
+		return;
+	s->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	for (i = 0; i < 2 * WALK_NR_RETURNS && ri; i++) {
+		if (!chained && BPF_CORE_READ(ri, stack) >= s->regs.sp && n < WALK_NR_RETURNS)
+			s->returns[n++ & (WALK_NR_RETURNS - 1)] = BPF_CORE_READ(ri, orig_ret_vaddr);
+		chained = BPF_CORE_READ(ri, chained);
+		ri = BPF_CORE_READ(ri, next);
+	}
+}
+
+static __always_inline void read_proc(struct walk_state *s, __u32 tgid)
+{
+	struct walk_proc *proc = bpf_map_lookup_elem(&walk_procs, &tgid);
+	struct walk_exec *exec;
+
+	s->proc.first = s->proc.nr = 0;
+	if (!proc)
+		return;
+	exec = bpf_map_lookup_elem(&walk_execs, &tgid);
+	if (exec && proc->since_ns < exec->exec_ns)
+		return;				/* of the program before */
+	s->proc = *proc;
+}
+
+struct walk_loop {
+	struct walk_slot *slot;
+	__u32 nr;
+	__u32 status;
+};
+
+static long walk_one(__u64 i, void *ctx)
+{
+	struct walk_loop *loop = ctx;
+
+	loop->status = walk__step(&loop->slot->state, NULL, loop->slot->ips, &loop->nr);
+	return loop->status != WALK_RUNNING;
+}
+
+/**
+ * walk_slot__walk() - Walk the current thread's stack.
+ * @slot: state.regs is where to start.
+ * @exact: They are those of the next instruction, not of behind a call.
+ * @entry: The start is at the entry of a probed function, which is to be left out.
+ */
+static __noinline int walk_slot__walk(struct walk_slot *slot, bool exact, bool entry)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct walk_loop loop = { .slot = slot, .status = WALK_RUNNING };
+	struct walk_state *s = &slot->state;
+
+	slot->start = s->regs;
+	slot->start_exact = exact;
+	s->bp_addr = s->bx_addr = 0;
+	s->lost = 0;
+	s->exact = exact;
+	s->leaf = 1;
+	s->skip_leaf = s->call_site = entry;
+	s->nr_returns = 0;
+	s->map.start = s->map.end = 0;
+	s->window_addr = 0;
+	s->max = max_stack;
+	read_returns(s, task);
+	read_proc(s, bpf_get_current_pid_tgid() >> 32);
+	bpf_loop(WALK_MAX_FRAMES + 1, walk_one, &loop, 0);
+	slot->nr = loop.nr;
+	slot->head.nr = loop.nr;
+	slot->head.is_copy = 0;
+	slot->head.status = loop.status == WALK_RUNNING ? WALK_MAX : loop.status;
+	return 0;
+}
+
+struct copy_loop {
+	struct walk_copy_slot *slot;
+	__u64 sp;
+	__u32 bytes;
+};
+
+/* Steps end at page borders, or the first would fault with the page that it reaches into. */
+static long copy_one(__u64 i, void *ctx)
+{
+	struct copy_loop *loop = ctx;
+	__u32 at = loop->bytes, step;
+	__u64 addr = loop->sp + at;
+
+	step = WALKER_COPY_STEP - (addr & (WALKER_COPY_STEP - 1));
+	if (at > WALKER_COPY_BYTES - WALKER_COPY_STEP)
+		return 1;
+	if (bpf_probe_read_user(&loop->slot->stack[at & (WALKER_COPY_BYTES - 1)],
+				step & (WALKER_COPY_STEP - 1) ?: WALKER_COPY_STEP, (void *)addr))
+		return 1;
+	loop->bytes = at + step;
+	return 0;
+}
+
+/* Nothing of use lies above the first frame of the main thread. */
+static __always_inline __u32 bytes_to_main(struct task_struct *task, __u64 sp)
+{
+	__u64 top = BPF_CORE_READ(task, mm, start_stack);
+
+	return top > sp && top - sp < WALKER_COPY_BYTES ? (top - sp + 16) & ~7ULL :
+							  WALKER_COPY_BYTES;
+}
+
+static __always_inline struct walk_copy_slot *copy_stack(const struct walk_slot *slot)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct walk_copy_slot *to = walk_copy_slot__take();
+	struct copy_loop loop = { .slot = to, .sp = slot->start.sp };
+	__u32 wanted, i;
+
+	if (!to)
+		return NULL;
+	wanted = bytes_to_main(task, slot->start.sp);
+	bpf_loop(wanted / WALKER_COPY_STEP + 2, copy_one, &loop, 0);
+	to->head = slot->head;
+	to->head.nr = 0;
+	to->head.is_copy = 1;
+	to->copy.regs = slot->start;
+	to->copy.exact = slot->start_exact;
+	to->copy.skip_leaf = to->copy.call_site = slot->state.call_site;
+	to->copy.trampoline = slot->state.trampoline;
+	for (i = 0; i < WALK_NR_RETURNS; i++)
+		to->copy.returns[i] = slot->state.returns[i];
+	to->copy.bytes = loop.bytes < wanted ? loop.bytes : wanted;
+	__builtin_memcpy(to->record, slot->record, sizeof(to->record));
+	__sync_fetch_and_add(&nr_copied, 1);
+	return to;
+}
+
+static __always_inline bool wants_copy(const struct walk_slot *slot)
+{
+	return (slot->head.status == WALK_NO_MAP || slot->head.status == WALK_PENDING) &&
+	       !copies_off;
+}
+
+static __always_inline void count_walk(const struct walk_slot *slot)
+{
+	__u32 status = slot->head.status;
+
+	if (status < WALK_STATUS_NR)
+		__sync_fetch_and_add(&walk_ends[status], 1);
+}
+
+/**
+ * walk_slot__emit() - Put an event and its stack into a ring.
+ * @events: Where to.
+ * @event_bytes: Size of the event, which ends where slot->record does.
+ *
+ * Return: 0, or the error of bpf_perf_event_output().
+ */
+static __always_inline long walk_slot__emit(void *ctx, struct walk_slot *slot, void *events,
+					    const __u32 event_bytes)
+{
+	const __u32 off = WALKER_RECORD_BYTES - event_bytes;
+	struct walk_copy_slot *copy;
+	__u32 nr = slot->nr, bytes;
+	long err;
+
+	copy = wants_copy(slot) ? copy_stack(slot) : NULL;
+	if (copy) {
+		bytes = copy->copy.bytes;
+		if (bytes > WALKER_COPY_BYTES)
+			bytes = WALKER_COPY_BYTES;
+		err = bpf_perf_event_output(ctx, events, BPF_F_CURRENT_CPU, copy->record + off,
+					    event_bytes + sizeof(copy->head) + sizeof(copy->copy) +
+					    bytes);
+		copy->busy = 0;
+		return err;
+	}
+	count_walk(slot);
+	if (nr > WALK_MAX_FRAMES)
+		nr = WALK_MAX_FRAMES;
+	return bpf_perf_event_output(ctx, events, BPF_F_CURRENT_CPU, slot->record + off,
+				     event_bytes + sizeof(slot->head) + nr * sizeof(__u64));
+}
+
+/* A child begins with its parent's address space: so do its tables, before it runs. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(walk_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 from = parent->tgid, to = child->tgid;
+	struct walk_exec *exec;
+	struct walk_proc *proc;
+	struct walk_proc copy;
+
+	if (from == to)
+		return 0;
+	bpf_map_delete_elem(&walk_execs, &to);
+	proc = bpf_map_lookup_elem(&walk_procs, &from);
+	if (!proc)
+		return 0;
+	exec = bpf_map_lookup_elem(&walk_execs, &from);
+	if (exec && proc->since_ns < exec->exec_ns)
+		return 0;
+	copy = *proc;
+	copy.since_ns = 0;
+	bpf_map_update_elem(&walk_procs, &to, &copy, BPF_ANY);
+	return 0;
+}
+
+/*
+ * An exec is known by its end only, when the mappings of the new program have been reported. It
+ * begins with a new name for the leader, right before the record (COMM, exec) that the recorder
+ * dates the new mappings by.
+ */
+SEC("tp_btf/task_rename")
+int BPF_PROG(walk_rename, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	struct walk_exec new = {}, *exec;
+
+	if (task->pid != tgid || !bpf_map_lookup_elem(&walk_procs, &tgid))
+		return 0;
+	exec = bpf_map_lookup_elem(&walk_execs, &tgid);
+	if (exec) {
+		exec->rename_ns = bpf_ktime_get_ns();
+		return 0;
+	}
+	new.rename_ns = bpf_ktime_get_ns();
+	bpf_map_update_elem(&walk_execs, &tgid, &new, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(walk_exec_end, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	struct walk_exec *exec = bpf_map_lookup_elem(&walk_execs, &tgid);
+
+	if (exec)
+		exec->exec_ns = exec->rename_ns;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(walk_exit, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+
+	if (task->pid == tgid)
+		bpf_map_delete_elem(&walk_execs, &tgid);
+	return 0;
+}
+
+/* Positions in struct pt_regs, in words. */
+enum { REG_BP = 4, REG_BX, REG_R11, REG_R10, REG_AX = 10, REG_DI = 14, REG_IP = 16, REG_CS,
+       REG_SP = 19, REG_NR = 21 };
+
+static __always_inline void set_regs(struct walk_regs *to, const __u64 *regs)
+{
+	to->ip = regs[REG_IP];
+	to->sp = regs[REG_SP];
+	to->bp = regs[REG_BP];
+	to->bx = regs[REG_BX];
+	to->rax = regs[REG_AX];
+	to->rdi = regs[REG_DI];
+	to->r10 = regs[REG_R10];
+	to->r11 = regs[REG_R11];
+}
+
+/* Interrupted in the kernel: as it was entered. Return: is there a user at all? */
+static __always_inline bool read_entry_regs(struct walk_slot *slot)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 regs[REG_NR];
+
+	if (task->flags & PF_KTHREAD || !task->mm)
+		return false;
+	if (bpf_probe_read_kernel(regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
+		return false;
+	set_regs(&slot->state.regs, regs);
+	return (regs[REG_CS] & 3) == 3;
+}
+
+/*
+ * As u64 words at fixed offsets, before anything else: the verifier refuses a narrower read of cs,
+ * and reads behind branches.
+ */
+static __always_inline bool read_sample_regs(struct bpf_perf_event_data *ctx,
+					     struct walk_slot *slot)
+{
+	volatile __u64 *words = (volatile __u64 *)ctx;
+	__u64 regs[REG_NR] = {};
+
+	regs[REG_CS] = words[REG_CS];
+	regs[REG_IP] = words[REG_IP];
+	regs[REG_SP] = words[REG_SP];
+	regs[REG_BP] = words[REG_BP];
+	regs[REG_BX] = words[REG_BX];
+	regs[REG_AX] = words[REG_AX];
+	regs[REG_DI] = words[REG_DI];
+	regs[REG_R10] = words[REG_R10];
+	regs[REG_R11] = words[REG_R11];
+	if ((regs[REG_CS] & 3) != 3)
+		return read_entry_regs(slot);
+	set_regs(&slot->state.regs, regs);
+	return true;
+}
+
+/* The id that the file knows the event by: an inherited event's is its parent's. */
+static __always_inline __u64 primary_id(struct bpf_perf_event_data *ctx)
+{
+	struct perf_event *event = NULL, *parent;
+
+	bpf_probe_read_kernel(&event, sizeof(event), (void *)ctx +
+			      bpf_core_field_offset(struct bpf_perf_event_data_kern, event));
+	if (!event)
+		return 0;
+	parent = BPF_CORE_READ(event, parent);
+	return BPF_CORE_READ(parent ?: event, id);
+}
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__type(key, __u32);
+	__type(value, __u32);
+} cpu_stacks SEC(".maps");
+
+/* A sample of a CPU event: the same with its true stack; the event's own sample is dropped. */
+SEC("perf_event")
+int churn_cpu(struct bpf_perf_event_data *ctx)
+{
+	struct walk_slot *slot = walk_slot__take_cpu();
+	__u64 period = ctx->sample_period;
+
+	if (!slot) {
+		__sync_fetch_and_add(&nr_lost_cpu_output, 1);
+		return 0;
+	}
+	slot->head.event_id = primary_id(ctx);
+	slot->head.period = period;
+	if (read_sample_regs(ctx, slot)) {
+		walk_slot__walk(slot, true, false);
+	} else {
+		slot->nr = slot->head.nr = slot->head.is_copy = 0;
+		slot->head.status = WALK_NO_USER;
+	}
+	if (walk_slot__emit(ctx, slot, &cpu_stacks, 0))
+		__sync_fetch_and_add(&nr_lost_cpu_output, 1);
+	walk_slot__give(slot);
+	return 0;
+}
+
+#endif /* PERF_CHURN_BPF_WALKER_H */
