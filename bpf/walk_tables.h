@@ -65,6 +65,12 @@ enum walk_reg {
 	WALK_REG_UNKNOWN,
 };
 
+/* x86-64 rt_sigframe, from the stack pointer at the return to __restore_rt. */
+#define WALK_SIG_BP	120
+#define WALK_SIG_BX	128
+#define WALK_SIG_SP	160
+#define WALK_SIG_IP	168
+
 /* Rule 0 is all zero: no CFI. */
 struct walk_rule {
 	__u8 cfa;			/* enum walk_cfa */

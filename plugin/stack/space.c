@@ -171,6 +171,11 @@ const struct mapping *space__find(struct space *space, __u64 addr)
 	return &space->maps[idx];
 }
 
+const struct mapping *space__at(const struct space *space, size_t idx)
+{
+	return &space->maps[idx];
+}
+
 size_t space__nr(const struct space *space)
 {
 	return space->nr;

@@ -54,6 +54,9 @@ int space__map(struct space **space, const struct mapping *map);
 /** space__find() - The mapping that holds @addr, or NULL; valid until the next change. */
 const struct mapping *space__find(struct space *space, __u64 addr);
 
+/** space__at() - The @idx-th mapping by address; valid until the next change. */
+const struct mapping *space__at(const struct space *space, size_t idx);
+
 /** space__nr() - Number of mappings. */
 size_t space__nr(const struct space *space);
 

@@ -22,21 +22,21 @@ static void unescape_newlines(char *text)
 
 bool maps_entry__parse(char *line, struct maps_entry *ret)
 {
-	unsigned long long start, end, ino;
+	unsigned long long start, end, pgoff, ino;
 	unsigned int dev_major, dev_minor;
 	char prot[5], *path;
 	int path_pos = 0;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%llx-%llx %4s %*x %x:%x %llu%n", &start, &end, prot,
-		   &dev_major, &dev_minor, &ino, &path_pos) < 6 || !path_pos)
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu%n", &start, &end, prot,
+		   &pgoff, &dev_major, &dev_minor, &ino, &path_pos) < 7 || !path_pos)
 		return false;
 	path = line + path_pos;
 	/* One blank ends the inode; the padding after it is blanks, too, but no path starts so. */
 	path += strspn(path, " ");
 	unescape_newlines(path);
 	*ret = (struct maps_entry){
-		.start = start, .end = end, .is_executable = prot[2] == 'x',
+		.start = start, .end = end, .pgoff = pgoff, .is_executable = prot[2] == 'x',
 		.dev = makedev(dev_major, dev_minor), .ino = ino, .path = path,
 	};
 	return true;

@@ -10,10 +10,11 @@
 
 /**
  * struct maps_entry - One mapping.
+ * @pgoff: File offset of @start.
  * @path: Points into the parsed line; "" for anonymous memory. Newlines are back in it.
  */
 struct maps_entry {
-	__u64 start, end;
+	__u64 start, end, pgoff;
 	bool is_executable;
 	__u64 dev, ino;
 	const char *path;
