@@ -26,6 +26,7 @@
  * @call_site: The leaf is at a function's entry: where it has no CFI, the return address is at rsp.
  * @trampoline: Address that uretprobes have put over return addresses, and
  * @returns: the true ones, innermost first; @nr_returns of them are used up.
+ * @return_sp: The stack pointer after the first of them, where the leaf is the trampoline itself.
  * @window_addr: First address in @window; 0: nothing there.
  * @map: Mapping of the last frame.
  * @max: Frames to stop at, at most WALK_MAX_FRAMES.
@@ -38,6 +39,7 @@ struct walk_state {
 	struct walk_proc proc;
 	__u64 trampoline;
 	__u64 returns[WALK_NR_RETURNS];
+	__u64 return_sp;
 	__u32 nr_returns;
 	__u32 status;
 	struct walk_map map;
@@ -356,6 +358,49 @@ static WALK_INLINE int walk__leave_entry(struct walk_state *s, void *env)
 	return ip ? WALK_RUNNING : WALK_END;
 }
 
+/* Offsets in the kernel's uretprobe_trampoline_entry (6.11 on), and what it has pushed there. */
+#define WALK_TRAMPOLINE_BYTES	0x11
+#define WALK_TRAMPOLINE_DONE	0x0d	/* behind its system call */
+
+static WALK_INLINE __u32 walk__pushed(__u32 at)
+{
+	if (at < 4)
+		return at < 2 ? at * 8 : 16;
+	if (at < 0xf)
+		return 24;
+	return at == 0xf ? 16 : 8;
+}
+
+/*
+ * A function has returned into a uretprobe's trampoline: push rax, rcx, r11; a system call, which
+ * puts the return address in place of rax; pop r11, rcx; ret.
+ */
+static WALK_INLINE int walk__leave_trampoline(struct walk_state *s, void *env)
+{
+	__u32 at = s->regs.ip - s->trampoline, pushed = walk__pushed(at);
+	__u64 ip = 0;
+
+	if (at >= WALK_TRAMPOLINE_DONE &&
+	    walk__word(s, env, s->regs.sp + pushed - 8, &ip))
+		return WALK_FAULT;
+	s->regs.sp += pushed;
+	/* In the kernel it may be rax yet, and the stack pointer be moved. */
+	if (!ip || !walk__find_map(s, env, ip - 1)) {
+		if (!s->return_sp)
+			return WALK_NO_MAP;
+		ip = s->trampoline;
+		s->regs.sp = s->return_sp;
+	}
+	walk__set_ip(s, ip);
+	return WALK_RUNNING;
+}
+
+static WALK_INLINE bool walk__in_trampoline(const struct walk_state *s)
+{
+	return s->leaf && s->trampoline && s->regs.ip >= s->trampoline &&
+	       s->regs.ip - s->trampoline < WALK_TRAMPOLINE_BYTES;
+}
+
 /**
  * walk__step() - One frame: note its address, go on to its caller.
  * @nr: Frames in @ips so far.
@@ -373,6 +418,8 @@ static WALK_INLINE int walk__step(struct walk_state *s, void *env, __u64 *ips, _
 		ips[n & (WALK_MAX_FRAMES - 1)] = s->regs.ip;
 		*nr = n + 1;
 	}
+	if (walk__in_trampoline(s))
+		return walk__leave_trampoline(s, env);
 	if (!walk__find_map(s, env, s->regs.ip - !s->exact))
 		return WALK_NO_MAP;
 	if (s->map.kind == WALK_MAP_PENDING)

@@ -225,20 +225,25 @@ static __always_inline void read_returns(struct walk_state *s, struct task_struc
 	struct return_instance *ri;
 	struct uprobe_task *utask;
 	bool chained = false;
+	__u64 lowest = s->regs.sp, sp;
 	__u32 i, n = 0;
 
 	s->trampoline = 0;
+	s->return_sp = 0;
 	for (i = 0; i < WALK_NR_RETURNS; i++)
 		s->returns[i] = 0;
 	utask = BPF_CORE_READ(task, utask);
 	if (!utask)
 		return;
 	ri = BPF_CORE_READ(utask, return_instances);
-	if (!ri)
-		return;
 	s->trampoline = BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
+	if (s->trampoline && s->regs.ip - s->trampoline < WALK_TRAMPOLINE_BYTES)
+		lowest -= 8;		/* returned, but not done with */
 	for (i = 0; i < 2 * WALK_NR_RETURNS && ri; i++) {
-		if (!chained && BPF_CORE_READ(ri, stack) >= s->regs.sp && n < WALK_NR_RETURNS)
+		sp = BPF_CORE_READ(ri, stack);
+		if (!n && sp >= lowest)
+			s->return_sp = sp + 8;
+		if (!chained && sp >= lowest && n < WALK_NR_RETURNS)
 			s->returns[n++ & (WALK_NR_RETURNS - 1)] = BPF_CORE_READ(ri, orig_ret_vaddr);
 		chained = BPF_CORE_READ(ri, chained);
 		ri = BPF_CORE_READ(ri, next);
@@ -358,6 +363,7 @@ static __always_inline struct walk_copy_slot *copy_stack(const struct walk_slot 
 	to->copy.trampoline = slot->state.trampoline;
 	for (i = 0; i < WALK_NR_RETURNS; i++)
 		to->copy.returns[i] = slot->state.returns[i];
+	to->copy.return_sp = slot->state.return_sp;
 	to->copy.bytes = loop.bytes < wanted ? loop.bytes : wanted;
 	__builtin_memcpy(to->record, slot->record, sizeof(to->record));
 	__sync_fetch_and_add(&nr_copied, 1);

@@ -26,7 +26,7 @@ plugin/perfdata/writ*     util/* target/* probe/* trace/* stack/*
 plugin/perfdata/*         util/*
 plugin/churn/*            util/* perfdata/reader.h stack/*
 plugin/view/*             util/* perfdata/reader.h stack/* churn/*
-plugin/cmd/*              util/* target/* probe/* trace/* stack/* perfdata/* churn/* view/*
+plugin/cmd/*              bpf/walk_tables.h util/* target/* probe/* trace/* stack/* perfdata/* churn/* view/*
 plugin/preload/*          util/*
 bpf/*                     vmlinux.h
 '

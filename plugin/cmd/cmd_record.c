@@ -16,6 +16,7 @@
 #include "probe/probe.h"
 #include "record_opts.h"
 #include "recording.h"
+#include "callchains.h"
 #include "target/process.h"
 #include "target/workload.h"
 #include "trace/follow.h"
@@ -24,7 +25,6 @@
 #include "trace/rings.h"
 #include "util/msg.h"
 
-#define POLL_MS		100
 #define DELAY_STEP_MS	5
 #define FIRST_EXACT	1000	/* fits every ring; see struct probes_opts */
 #define MAX_TRIES	5	/* threads may end while events are opened on them */
@@ -68,6 +68,19 @@ static int start_workload_suspended(struct record *r)
 	return workload__new(r->opts->command, &r->workload);
 }
 
+/* Where the kernel does not take the walker, copies of the stack are the next best. */
+static int choose_callgraph(struct record *r)
+{
+	struct record_opts *opts = (struct record_opts *)r->opts;
+
+	if (opts->callgraph != CALLGRAPH_WALK || probes__walks(r->probes))
+		return 0;
+	pr_info("This kernel cannot walk stacks for us: recording copies of %u bytes, as --call-graph dwarf does.\n",
+		opts->stack_bytes);
+	opts->callgraph = CALLGRAPH_DWARF;
+	return 0;
+}
+
 static int load_probes(struct record *r)
 {
 	const struct record_opts *opts = r->opts;
@@ -79,6 +92,8 @@ static int load_probes(struct record *r)
 		.cpus = opts->cpus,
 		.nr_cpus = opts->nr_cpus,
 		.uid = opts->uid,
+		.walking = opts->callgraph == CALLGRAPH_WALK,
+		.max_stack = opts->max_stack,
 	};
 
 	/*
@@ -87,7 +102,7 @@ static int load_probes(struct record *r)
 	 */
 	if (opts->method == PROBE_AUTO && opts->period == 1 && r->traces_workload)
 		probes.method = PROBE_EVENT;
-	return probes__new(&probes, &r->probes);
+	return probes__new(&probes, &r->probes) ?: choose_callgraph(r);
 }
 
 /* Threads to profile; none for -a. */
@@ -183,9 +198,12 @@ static int connect_outputs(struct record *r)
 /* One that ended, or that shows its mappings to nobody, is no reason to record nothing. */
 static int synthesise_process(struct record *r, pid_t pid)
 {
+	struct callchains *chains = recording__callchains(r->recording);
 	int err = synth__process(recording__writer(r->recording), pid,
 				 r->opts->callgraph == CALLGRAPH_DWARF);
 
+	if (!err && chains)
+		callchains__add_process(chains, pid);
 	if (err == -EACCES || err == -EPERM) {
 		pr_debug("Process %d: cannot read its mappings: it will have no symbols\n", pid);
 		return 0;
@@ -239,6 +257,8 @@ static int attach_workload(struct record *r)
 		       ret == -ENOENT ? "command not found" : strerror(-ret));
 		return ret;
 	}
+	if (recording__callchains(r->recording))
+		callchains__add_images(recording__callchains(r->recording), images, nr);
 	ret = follow__add_images(r->follow, workload__pid(r->workload), images, nr);
 	if (!ret)
 		ret = no_allocator(r->opts->command[0], images, nr);
@@ -330,7 +350,7 @@ static int record_until_over(struct record *r)
 	int err = 0;
 
 	while (!err && !is_over(r)) {
-		rings__poll(r->rings, POLL_MS);
+		rings__poll(r->rings, recording__poll_ms(r->recording));
 		err = recording__drain(r->recording) ?: recording__tick(r->recording);
 	}
 	return err;
@@ -392,6 +412,8 @@ static int start_at_once(struct record *r)
 	if (err)
 		return err;
 	say_what_is_recorded(r);
+	if (recording__callchains(r->recording))
+		callchains__ready(recording__callchains(r->recording));
 	if (r->traces_workload)
 		rings__enable_churn(r->rings);	/* the others start at exec */
 	else
@@ -424,6 +446,8 @@ static int start_late(struct record *r)
 	if (err)
 		return err;
 	say_what_is_recorded(r);
+	if (recording__callchains(r->recording))
+		callchains__ready(recording__callchains(r->recording));
 	rings__enable(r->rings);
 	probes__start(r->probes);
 	recording__begin(r->recording);

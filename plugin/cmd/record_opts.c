@@ -11,12 +11,15 @@
 
 #include "record_opts.h"
 
+#include "bpf/walk_tables.h"
+
 #include "target/process.h"
 #include "util/msg.h"
 #include "util/parse.h"
 
 #define DEFAULT_FREQ_HZ		999
 #define DEFAULT_STACK_BYTES	8192
+#define DEFAULT_MAX_STACK	127	/* perf's */
 #define MAX_STACK_BYTES		65528
 #define MAX_PERIOD		(1ULL << 24)
 #define DEFAULT_PAGES		128	/* 512 KB, as perf record */
@@ -35,7 +38,7 @@ static const char *const record_usage[] = {
 /* Options as they were typed, before anything is judged. */
 struct typed {
 	const char *events, *pids, *uid, *mmap_pages, *freq, *period, *delay, *method;
-	const char *max_blocks, *output, *cpu_list;
+	const char *max_blocks, *max_stack, *output, *cpu_list;
 	bool call_graph, system_wide, quiet, strict;
 	int verbose;
 	struct record_opts *opts;
@@ -62,6 +65,10 @@ static int parse_call_graph(const struct option *opt, const char *arg, int unset
 		opts->callgraph = CALLGRAPH_NONE;
 		return 0;
 	}
+	if (!strcmp(arg, "auto")) {
+		opts->callgraph = CALLGRAPH_WALK;
+		return 0;
+	}
 	if (!strcmp(arg, "fp")) {
 		opts->callgraph = CALLGRAPH_FP;
 		return 0;
@@ -70,7 +77,7 @@ static int parse_call_graph(const struct option *opt, const char *arg, int unset
 		opts->callgraph = CALLGRAPH_DWARF;
 		return arg[5] ? parse_stack_bytes(arg + 6, &opts->stack_bytes) : 0;
 	}
-	pr_err("--call-graph %s: not known, use fp or dwarf[,size]\n", arg);
+	pr_err("--call-graph %s: not known, use auto, fp or dwarf[,size]\n", arg);
 	return -1;
 }
 
@@ -182,15 +189,17 @@ static void set_defaults(struct record_opts *opts)
 
 static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 {
-	__u64 delay = 0, blocks = 0;
+	__u64 delay = 0, blocks = 0, max_stack = DEFAULT_MAX_STACK;
 
 	if (!number_option("-F", t->freq, 1, 1000000, &opts->freq_hz) ||
 	    !number_option("-c", t->period, 1, MAX_PERIOD, &opts->period) ||
 	    !number_option("-D", t->delay, 0, 1U << 30, &delay) ||
+	    !number_option("--max-stack", t->max_stack, 1, WALK_MAX_FRAMES, &max_stack) ||
 	    !number_option("--max-blocks", t->max_blocks, 1, 1U << 26, &blocks))
 		return false;
 	opts->delay_ms = delay;
 	opts->max_blocks = blocks;
+	opts->max_stack = max_stack;
 	if (t->mmap_pages) {
 		if (!pages_option(t->mmap_pages, &opts->pages))
 			return false;
@@ -301,10 +310,12 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 		OPT_STRING('F', "freq", &t.freq, "Hz", "Samples of each CPU event a second (default 999)"),
 		OPT_STRING('c', "count", &t.period, "n",
 			   "Sample one allocation in n, at random; 1: all (default: about 1000 a second and CPU)"),
-		OPT_BOOLEAN('g', NULL, &t.call_graph, "Record callchains, by frame pointers (the default)"),
-		OPT_CALLBACK(0, "call-graph", opts, "fp|dwarf[,size]",
-			     "Kind of callchains; size of the stack copy in bytes (default 8192)",
+		OPT_BOOLEAN('g', NULL, &t.call_graph, "Record callchains (the default)"),
+		OPT_CALLBACK(0, "call-graph", opts, "auto|fp|dwarf[,size]",
+			     "Callchains by CFI, by frame pointers, from stack copies of so many bytes (default auto; 8192)",
 			     parse_call_graph),
+		OPT_STRING(0, "max-stack", &t.max_stack, "frames",
+			   "Frames of a callchain at most (default 127; with --call-graph auto up to 512)"),
 		OPT_STRING('p', "pid", &t.pids, "pid", "Record these running processes, comma separated"),
 		OPT_BOOLEAN('a', "all-cpus", &t.system_wide, "Record all processes"),
 		OPT_STRING('u', "uid", &t.uid, "user", "Record the processes of this user"),
@@ -326,7 +337,8 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 
 	memset(opts, 0, sizeof(*opts));
 	opts->freq_hz = DEFAULT_FREQ_HZ;
-	opts->callgraph = CALLGRAPH_FP;
+	opts->callgraph = CALLGRAPH_WALK;
+	opts->max_stack = DEFAULT_MAX_STACK;
 	opts->stack_bytes = DEFAULT_STACK_BYTES;
 	opts->uid = (uid_t)-1;
 	if (keep_command_line(opts, argc, argv))

@@ -23,6 +23,7 @@ struct record_opts {
 	__u64 period;
 	enum callgraph callgraph;
 	__u32 stack_bytes;
+	__u32 max_stack;
 	const char *output;
 	size_t pages, churn_pages;
 	unsigned int delay_ms;

@@ -9,6 +9,7 @@
 #include "perfdata/writer.h"
 #include "probe/probe.h"
 #include "record_opts.h"
+#include "callchains.h"
 #include "trace/finish.h"
 #include "trace/follow.h"
 #include "trace/governor.h"
@@ -21,12 +22,15 @@
 #define SLICE_NS		100000000ULL	/* of the governor */
 #define WINDOW_NS		1000000000ULL	/* totals and checkpoints */
 #define SAMPLES_PER_S_AND_CPU	1000
+#define POLL_MS			100
+#define POLL_WAITING_MS		2
 
 struct recording {
 	const struct record_opts *opts;
 	struct rings *rings;
 	struct probes *probes;
 	struct follow *follow;
+	struct callchains *callchains;
 	struct pdwriter *out;
 	struct windows *windows;
 	struct perf_event_attr churn_attr;	/* as the events were opened */
@@ -49,10 +53,12 @@ static __u64 now_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* In the file a churn event is a tracepoint of ours. */
-static void file_attr(struct perf_event_attr *attr, const struct ring_event *event)
+/* In the file a churn event is a tracepoint of ours. Callchains are there whoever made them. */
+static void file_attr(struct perf_event_attr *attr, const struct ring_event *event, bool walked)
 {
 	*attr = *event->attr;
+	if (walked && strncmp(event->name, "dummy", 5))
+		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (!event->tracepoint)
 		return;
 	attr->type = PERF_TYPE_TRACEPOINT;
@@ -69,6 +75,24 @@ static void own_event(struct pdwriter_event *event, struct perf_event_attr *attr
 	*event = (struct pdwriter_event){ .attr = attr, .name = name, .ids = id, .nr_ids = 1 };
 }
 
+/* Loss records of the walker's rings carry ids of its own event: the file knows them, too. */
+static int add_stack_ids(const struct rings *rings, struct pdwriter_event *event, __u64 **ret)
+{
+	struct ring_event stack;
+	__u64 *ids;
+
+	rings__stack_event(rings, &stack);
+	ids = reallocarray(NULL, event->nr_ids + stack.nr_ids, sizeof(*ids));
+	if (!ids)
+		return -ENOMEM;
+	memcpy(ids, event->ids, event->nr_ids * sizeof(*ids));
+	memcpy(ids + event->nr_ids, stack.ids, stack.nr_ids * sizeof(*ids));
+	event->ids = ids;
+	event->nr_ids += stack.nr_ids;
+	*ret = ids;
+	return 0;
+}
+
 static int describe_events(struct recording *r)
 {
 	struct ring_event events[CPU_EVENT_MAX + 3];
@@ -77,24 +101,29 @@ static int describe_events(struct recording *r)
 	struct pdwriter_info info = {
 		.argc = r->opts->argc, .argv = r->opts->argv, .clockid = CLOCK_MONOTONIC,
 	};
-	__u64 ids[2];
+	__u64 ids[2], *more_ids = NULL;
 	size_t nr, i;
+	int err = 0;
 
 	nr = rings__events(r->rings, events, sizeof(events) / sizeof(events[0]));
 	for (i = 0; i < nr; i++) {
-		file_attr(&attrs[i], &events[i]);
+		file_attr(&attrs[i], &events[i], r->callchains != NULL);
 		out[i] = (struct pdwriter_event){ .attr = &attrs[i], .name = events[i].name,
 						  .ids = events[i].ids, .nr_ids = events[i].nr_ids };
 		if (events[i].tracepoint == CHURN_ALLOC_ID)
 			r->churn_attr = *events[i].attr;
 	}
+	if (r->callchains && nr)
+		err = add_stack_ids(r->rings, &out[0], &more_ids);
 	own_event(&out[nr], &attrs[nr], &ids[0], "churn:window", CHURN_WINDOW_ID,
 		  SYNTHETIC_WINDOW_SAMPLE_ID);
 	nr++;
 	own_event(&out[nr], &attrs[nr], &ids[1], "churn:probe", CHURN_PROBE_ID,
 		  SYNTHETIC_PROBE_SAMPLE_ID);
 	nr++;
-	return pdwriter__start(r->out, out, nr, &info);
+	err = err ?: pdwriter__start(r->out, out, nr, &info);
+	free(more_ids);
+	return err;
 }
 
 void recording__begin(struct recording *r)
@@ -107,6 +136,18 @@ void recording__begin(struct recording *r)
 void recording__end(struct recording *r)
 {
 	r->end_ns = now_ns();
+}
+
+static int write_stack_sample(void *ctx, const struct callchains_sample *sample);
+
+static int connect_walker(struct recording *r)
+{
+	struct callchains_opts opts = {
+		.probes = r->probes, .rings = r->rings, .max_stack = r->opts->max_stack,
+		.write = write_stack_sample, .ctx = r,
+	};
+
+	return r->opts->callgraph == CALLGRAPH_WALK ? callchains__new(&opts, &r->callchains) : 0;
 }
 
 int recording__new(const struct record_opts *opts, struct rings *rings, struct probes *probes,
@@ -125,7 +166,7 @@ int recording__new(const struct record_opts *opts, struct rings *rings, struct p
 	r->period = opts->period ?: GOVERNOR_FIRST_PERIOD;
 	r->nr_cpus = rings__cpus(rings, &cpus);
 	recording__begin(r);
-	err = windows__new(r->window_start_ns, &r->windows);
+	err = windows__new(r->window_start_ns, &r->windows) ?: connect_walker(r);
 	err = err ?: pdwriter__new(opts->output, &r->out) ?: describe_events(r);
 	if (err) {
 		recording__free(r);
@@ -140,8 +181,19 @@ void recording__free(struct recording *r)
 	if (!r)
 		return;
 	pdwriter__free(r->out);
+	callchains__free(r->callchains);
 	windows__free(r->windows);
 	free(r);
+}
+
+struct callchains *recording__callchains(struct recording *r)
+{
+	return r->callchains;
+}
+
+int recording__poll_ms(const struct recording *r)
+{
+	return r->callchains && callchains__waiting(r->callchains) ? POLL_WAITING_MS : POLL_MS;
 }
 
 struct pdwriter *recording__writer(struct recording *r)
@@ -187,6 +239,32 @@ static int write_churn_sample(struct recording *r, const struct perf_event_heade
 	return pdwriter__write(r->out, r->finished, bytes);
 }
 
+static int write_stack_sample(void *ctx, const struct callchains_sample *sample)
+{
+	struct recording *r = ctx;
+
+	note_time(r, sample->record);
+	if (sample->event_id == CHURN_ALLOC_ID)
+		r->counts.nr_alloc_samples++;
+	else if (sample->event_id == CHURN_FREE_ID)
+		r->counts.nr_free_samples++;
+	else
+		r->counts.nr_cpu_samples++;
+	r->counts.nr_repaired += sample->repaired;
+	return pdwriter__write(r->out, sample->record, sample->record->size);
+}
+
+static int take_stack_sample(struct recording *r, const struct perf_event_header *record,
+			     bool is_cpu)
+{
+	int err = callchains__take(r->callchains, record, is_cpu);
+
+	if (err != -EINVAL)
+		return err;
+	r->counts.nr_malformed++;
+	return 0;
+}
+
 /* PERF_RECORD_LOST: u64 id, u64 lost. */
 static __u64 nr_lost(const struct perf_event_header *record)
 {
@@ -201,10 +279,16 @@ static int write_record(void *ctx, enum ring_set from, struct perf_event_header 
 {
 	struct recording *r = ctx;
 
-	if (from == RINGS_TRACK)
+	if (from == RINGS_TRACK) {
 		follow__record(r->follow, record);
-	if (record->type == PERF_RECORD_LOST && from != RINGS_CHURN)
+		if (r->callchains)
+			callchains__track(r->callchains, record);
+	}
+	/* The BPF programs count what they lose. */
+	if (record->type == PERF_RECORD_LOST && (from == RINGS_CPU || from == RINGS_TRACK))
 		r->counts.nr_lost_cpu += nr_lost(record);
+	if (record->type == PERF_RECORD_SAMPLE && r->callchains && from != RINGS_CPU)
+		return take_stack_sample(r, record, from == RINGS_STACK);
 	if (record->type == PERF_RECORD_SAMPLE) {
 		note_time(r, record);
 		if (from == RINGS_CHURN)
@@ -225,7 +309,9 @@ int recording__drain(struct recording *r)
 	int err;
 
 	err = rings__drain(r->rings, write_record, r);
-	if (err || now - r->round_ns < ROUND_NS)
+	if (r->callchains)
+		err = err ?: callchains__settle(r->callchains, now, false);
+	if (err || now - r->round_ns < ROUND_NS || (r->callchains && callchains__waiting(r->callchains)))
 		return err;
 	r->round_ns = now;
 	return pdwriter__round(r->out);
@@ -425,13 +511,27 @@ static int write_probes(struct recording *r)
 	return err;
 }
 
+static int settle_last(struct recording *r)
+{
+	struct callchains_counts counts;
+	int err;
+
+	if (!r->callchains)
+		return 0;
+	err = callchains__settle(r->callchains, now_ns(), true);
+	callchains__counts(r->callchains, &counts);
+	r->counts.nr_lost_cpu += counts.nr_lost_cpu;
+	return err;
+}
+
 int recording__finish(struct recording *r)
 {
 	int err;
 
 	take_notes(r, false);
+	err = settle_last(r);
 	r->counts.nr_uncounted = probes__nr_uncounted(r->probes);
-	err = close_windows(r, r->end_ns) ?: write_probes(r) ?: pdwriter__round(r->out);
+	err = err ?: close_windows(r, r->end_ns) ?: write_probes(r) ?: pdwriter__round(r->out);
 	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
 	return err ?: pdwriter__finish(r->out);
 }

@@ -15,6 +15,7 @@ struct pdwriter;
 struct probes;
 struct recording;
 struct record_opts;
+struct callchains;
 
 /**
  * struct recording_counts - For the closing line.
@@ -44,6 +45,12 @@ void recording__free(struct recording *r);
 
 /** recording__writer() - To write synthesised records with. */
 struct pdwriter *recording__writer(struct recording *r);
+
+/** recording__callchains() - The stack walker's samples; NULL when the kernel makes the callchains. */
+struct callchains *recording__callchains(struct recording *r);
+
+/** recording__poll_ms() - How long the rings may be left alone. */
+int recording__poll_ms(const struct recording *r);
 
 /** recording__begin() - Everything is enabled: the first window starts now. */
 void recording__begin(struct recording *r);

@@ -59,6 +59,7 @@ static void start(struct walk_state *s, const struct walk_input *in)
 	s->call_site = copy->call_site;
 	s->proc = in->proc;
 	s->trampoline = copy->trampoline;
+	s->return_sp = copy->return_sp;
 	memcpy(s->returns, copy->returns, sizeof(s->returns));
 }
 

@@ -381,6 +381,7 @@ void rings__enable_track(struct rings *r)
 
 void rings__enable_churn(struct rings *r)
 {
+	perf_evlist__enable(r->sets[RINGS_STACK]);
 	perf_evlist__enable(r->sets[RINGS_CHURN]);
 }
 
