@@ -385,7 +385,8 @@ static struct debuginfo *get_dwarf(struct dso *dso)
 /* @raw as shown; lives as long as the machine. */
 static const char *show_name(struct dso *dso, const char *raw)
 {
-	char *demangled = dso->env->opts->demangle ? demangle__name(raw) : NULL;
+	bool is_generated = !dso->file.path;	/* a JIT's names are as it wants them */
+	char *demangled = dso->env->opts->demangle && !is_generated ? demangle__name(raw) : NULL;
 	const char *shown = strpool__clean(dso->env->strings, demangled ?: raw);
 
 	free(demangled);
