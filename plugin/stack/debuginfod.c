@@ -122,7 +122,8 @@ static bool begin(struct debuginfod *d)
 /* All but "no server has it" will not be better for the next file. */
 static void judge_failure(struct debuginfod *d, int err)
 {
-	if (err == -ENOENT)
+	/* the library may call a transfer that we ended -ENOENT, too */
+	if (err == -ENOENT && !d->too_slow)
 		return;
 	d->off = true;
 	if (d->too_slow)

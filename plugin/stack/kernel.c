@@ -148,7 +148,7 @@ static const char *why_no_kallsyms(int err)
 {
 	switch (err) {
 	case -EPERM:
-		return "/proc/kallsyms has addresses of zero: report as root, or set sysctl kernel.kptr_restrict to 0, or give --kallsyms or --vmlinux";
+		return "/proc/kallsyms has addresses of zero: report as root, set sysctl kernel.kptr_restrict=0 and kernel.perf_event_paranoid=1, or give --kallsyms or --vmlinux";
 	case -ENOENT:
 		return "there is no /proc/kallsyms: give --kallsyms or --vmlinux";
 	default:
@@ -200,7 +200,7 @@ static const char *load_matching(struct kernel *k)
 	if (k->opts->symfs && k->opts->symfs[0])
 		return "with --symfs only --kallsyms and --vmlinux name them";
 	if (!k->text)
-		return "the recorder did not see the kernel's addresses (sysctl kernel.kptr_restrict): record as root, or give --kallsyms";
+		return "the recorder did not see the addresses of the kernel (kernel.kptr_restrict): record as root, or give --kallsyms";
 	if (!running.bytes || !k->build_id.bytes)
 		return load_kallsyms(k, KALLSYMS, false);
 	if (build_id__equal(&running, &k->build_id))
