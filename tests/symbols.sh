@@ -72,9 +72,10 @@ stack_by_perf()
 
 test_against_perf()
 {
-	# It expands inlined functions only in stacks that it unwinds itself, through addr2line.
+	# It expands inlined functions only in stacks that it unwinds itself, through addr2line; and it
+	# takes any object below /tmp/perf-*, as $T is, for a map of generated code.
 	need_tool addr2line "inlined frames as in stock perf" || return
-	recorded "a dwarf stack is recorded" -c 1 --call-graph dwarf -o "$T/dwarf" "$T/inlines" || return
+	recorded "a dwarf stack is recorded" -c 1 --call-graph dwarf -o "$T/dwarf" "$WL/inlines" || return
 	is "inlined frames in stock perf" \
 		"xmalloc (inlined),make_node (inlined),build,go (inlined),main," \
 		"$(stack_by_perf "$T/dwarf" | tr '\n' ',')"
