@@ -173,11 +173,17 @@ test_debuginfod()
 	has "debuginfod: says what it fetches" '^Fetching the debug information of .*/inlines with' "$T/err"
 	has "debuginfod: asked by build-id" "GET /buildid/$id/debuginfo HTTP/1.1\" 200" "$T/served"
 	unset DEBUGINFOD_URLS
-	kill "$spawned"
-	reap "$spawned"
 	is "debuginfod: --debuginfod=URL, and the cache" "$want" \
 		"$(site --debuginfod="$url" -i "$T/stripped")"
 	lacks "debuginfod: what is in the cache is not fetched" 'Fetching.*/inlines' "$T/err"
+	mv "$T/inlines" "$T/inlines.gone"
+	rm -rf "$T/cache" "$T/www/buildid/$id/debuginfo"
+	cp "$T/inlines.whole" "$T/www/buildid/$id/executable"
+	is "debuginfod: a program that is gone" "$want" "$(site --debuginfod="$url" -i "$T/stripped")"
+	has "debuginfod: says that, too" '^Fetching the program file of .*/inlines with' "$T/err"
+	mv "$T/inlines.gone" "$T/inlines"
+	kill "$spawned"
+	reap "$spawned"
 	test_silent_servers "$id"
 	unset DEBUGINFOD_CACHE_PATH
 }

@@ -197,27 +197,6 @@ static int open_fetched(const struct locate_env *env, const struct build_id *bui
 			     file);
 }
 
-int locate__object(const struct locate_env *env, const struct object_id *id, char **file)
-{
-	bool deleted = is_deleted(id->path), stale;
-	int fd;
-
-	/* "//anon", "[heap]", "/memfd:x": no files */
-	if (id->path[0] != '/' || id->path[1] == '/')
-		return -ENOENT;
-	fd = open_by_path(env, id, deleted, file);
-	stale = fd == -ESTALE;
-	if (fd < 0 && !env->symfs[0])
-		fd = open_of_process(id, path_of_process(id, deleted), file);
-	if (fd < 0 && id->build_id.bytes)
-		fd = open_matching(locate__cached(&id->build_id, "elf"), &id->build_id, file);
-	if (fd < 0)
-		fd = open_fetched(env, &id->build_id, DEBUGINFOD_EXECUTABLE, id->path, file);
-	if (fd < 0 && id->build_id.bytes)
-		fd = locate__debug(env, id->path, &id->build_id, NULL, 0, file);
-	return fd < 0 && stale ? -ESTALE : fd;
-}
-
 static bool has_crc(int fd, __u32 want)
 {
 	unsigned char buf[64 * 1024];
@@ -275,8 +254,9 @@ static int open_debuglink(const char *symfs, const char *object, const struct bu
 	return fd;
 }
 
-int locate__debug(const struct locate_env *env, const char *object,
-		  const struct build_id *build_id, const char *link, __u32 crc, char **file)
+static int open_local_debug(const struct locate_env *env, const char *object,
+			    const struct build_id *build_id, const char *link, __u32 crc,
+			    char **file)
 {
 	char root[PATH_MAX];
 	int fd = -ENOENT;
@@ -289,6 +269,37 @@ int locate__debug(const struct locate_env *env, const char *object,
 	}
 	if (fd < 0 && link)
 		fd = open_debuglink(env->symfs, object, build_id, link, crc, file);
+	return fd;
+}
+
+int locate__object(const struct locate_env *env, const struct object_id *id, char **file)
+{
+	bool deleted = is_deleted(id->path), stale;
+	int fd;
+
+	/* "//anon", "[heap]", "/memfd:x": no files */
+	if (id->path[0] != '/' || id->path[1] == '/')
+		return -ENOENT;
+	fd = open_by_path(env, id, deleted, file);
+	stale = fd == -ESTALE;
+	if (fd < 0 && !env->symfs[0])
+		fd = open_of_process(id, path_of_process(id, deleted), file);
+	if (fd < 0 && id->build_id.bytes)
+		fd = open_matching(locate__cached(&id->build_id, "elf"), &id->build_id, file);
+	if (fd < 0 && id->build_id.bytes)
+		fd = open_local_debug(env, id->path, &id->build_id, NULL, 0, file);
+	if (fd < 0)
+		fd = open_fetched(env, &id->build_id, DEBUGINFOD_EXECUTABLE, id->path, file);
+	if (fd < 0)
+		fd = open_fetched(env, &id->build_id, DEBUGINFOD_DEBUGINFO, id->path, file);
+	return fd < 0 && stale ? -ESTALE : fd;
+}
+
+int locate__debug(const struct locate_env *env, const char *object,
+		  const struct build_id *build_id, const char *link, __u32 crc, char **file)
+{
+	int fd = open_local_debug(env, object, build_id, link, crc, file);
+
 	if (fd < 0)
 		fd = open_fetched(env, build_id, DEBUGINFOD_DEBUGINFO, object, file);
 	return fd < 0 ? -ENOENT : fd;
