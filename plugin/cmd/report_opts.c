@@ -196,7 +196,8 @@ static bool judge(const struct typed *t, struct report_opts *opts)
 	struct filter *filter = &opts->filter;
 
 	opts->pager = !t->no_pager;
-	return format_option(t, opts) && judge_symbols(t, &opts->symbols) && judge_view(t, opts) && time_option(opts->time_text) &&
+	return format_option(t, opts) && judge_symbols(t, &opts->symbols) &&
+	       judge_view(t, opts) && time_option(opts->time_text) &&
 	       !names__new(t->wrappers, t->nr_wrappers, &opts->names) &&
 	       list_option("--comm", t->comms, &filter->comms) &&
 	       list_option("--dsos", t->dsos, &filter->dsos) &&
