@@ -225,7 +225,8 @@ void symtab__finish_latest(struct symtab *tab)
 {
 	size_t nr = 0;
 
-	qsort(tab->syms, tab->nr, sizeof(*tab->syms), compare_start);
+	if (!is_sorted(tab))
+		qsort(tab->syms, tab->nr, sizeof(*tab->syms), compare_start);
 	for (size_t i = 0; i < tab->nr; i++) {
 		const struct symbol *sym = &tab->syms[i];
 
