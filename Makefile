@@ -109,7 +109,7 @@ ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -DPERF_CHURN_VERSION='"$(VERSION)"' $(WAR
 	$(CFLAGS) $(SAN_FLAGS)
 ALL_LDFLAGS := $(LDFLAGS) $(SAN_FLAGS)
 LIBS := $(addprefix $(DEPS)/lib/,libperf.a libsubcmd.a libapi.a libbpf.a)
-LDLIBS := -ldw -lelf -ltraceevent -lzstd -lz -liberty -lZydis -lpthread -lm
+LDLIBS := -ldw -lelf -ltraceevent -lzstd -lz -liberty -lZydis -lpthread -ldl -lm
 
 BPF_ARCH := $(patsubst x86_64,x86,$(patsubst aarch64,arm64,$(shell uname -m)))
 BPF_CFLAGS := -g -O2 -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Wall $(filter -Werror,$(WARN)) \

@@ -35,8 +35,12 @@ _perf_churn_reply()
 		fi
 	done
 	case $prev in
-	-i | --input | -o | --output)
+	-i | --input | -o | --output | -k | --vmlinux | --kallsyms)
 		COMPREPLY=($(compgen -f -- "$cur"))
+		return
+		;;
+	--symfs)
+		COMPREPLY=($(compgen -d -- "$cur"))
 		return
 		;;
 	-p | --pid)

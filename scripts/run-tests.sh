@@ -26,6 +26,8 @@ export LC_ALL=C.UTF-8 TZ=UTC
 # ASan must not hide what a crash would tell, and leaks are failures.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
+# Tests ask no server but their own.
+unset DEBUGINFOD_URLS
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES LOCKED
 
 # Skips that CI accepts, as "file: name of the test", each with its reason in a comment.

@@ -19,8 +19,8 @@ deps=${DEPS:-build/deps}
 source_pkg=linux-source-6.12
 
 build_pkgs=(
-	asciidoctor binutils bpftool clang g++ gcc libc6-dev libdw-dev libelf-dev
-	libiberty-dev libtraceevent-dev libzstd-dev libzydis-dev linux-libc-dev llvm make
+	asciidoctor binutils bpftool clang g++ gcc libc6-dev libdebuginfod-dev libdw-dev
+	libelf-dev libiberty-dev libtraceevent-dev libzstd-dev libzydis-dev linux-libc-dev llvm make
 	pkg-config python3 util-linux xz-utils zlib1g-dev "$source_pkg"
 )
 # Programs the tests record, and tools they check the results with.

@@ -16,6 +16,7 @@
 
 set -u
 export LC_ALL=C
+unset DEBUGINFOD_URLS
 
 NAME=$(basename "$0" .sh)
 OUTPUT=$(realpath -m "${OUTPUT:-build}")

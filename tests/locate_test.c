@@ -29,6 +29,8 @@ static const char source[] =
 	"static __attribute__((noinline)) void hidden_function(void) { sink++; }\\n"
 	"int main(void) { hidden_function(); return sink; }\\n";
 
+static const struct locate_env here = { .symfs = "" };
+
 FIXTURE(locate) {
 	char dir[64], prog[PATH_MAX], debug[PATH_MAX];
 	struct machine *m;
@@ -167,6 +169,123 @@ TEST_F(locate, debug_file_beside_it)
 	EXPECT_STREQ("<stdin>:2", machine__srcline(self->m, &f, false) ?: "(none)");
 }
 
+/* As distributions do: the functions that .dynsym lacks, in an ELF file of their own. */
+static int add_minidebuginfo(const char *dir, const char *prog)
+{
+	return run("cd %s && objcopy --only-keep-debug %s full && nm full | awk '$2 ~ /[Tt]/ { print $3 }' >keep",
+		   dir, prog) ?:
+	       run("cd %s && objcopy -S --remove-section .comment --keep-symbols=keep full mini", dir) ?:
+	       run("cd %s && xz -f mini && strip %s && objcopy --add-section .gnu_debugdata=mini.xz %s",
+		   dir, prog, prog);
+}
+
+TEST_F(locate, minidebuginfo)
+{
+	ASSERT_EQ(0, add_minidebuginfo(self->dir, self->prog));
+	ASSERT_EQ(0, address_of(self->prog, "hidden_function"));
+	EXPECT_STREQ("hidden_function", name_at(self->m, self->prog, NULL, self->addr));
+	EXPECT_EQ(0, machine__stats(self->m)->nr_unnamed);
+}
+
+TEST_F(locate, debug_file_goes_before_minidebuginfo)
+{
+	struct frame f;
+
+	ASSERT_EQ(0, run("cp %s %s/copy", self->prog, self->dir));
+	ASSERT_EQ(0, add_minidebuginfo(self->dir, self->prog));
+	ASSERT_EQ(0, run("objcopy --only-keep-debug %s/copy %s", self->dir, self->debug));
+	ASSERT_EQ(0, run("objcopy --add-gnu-debuglink=%s %s", self->debug, self->prog));
+	f = frame_at(self->m, self->prog, NULL, self->addr);
+	EXPECT_STREQ("hidden_function", f.sym);
+	EXPECT_NE(NULL, machine__srcline(self->m, &f, false));
+}
+
+TEST_F(locate, minidebuginfo_that_is_none)
+{
+	ASSERT_EQ(0, run("strip %s && head -c 5000 /dev/urandom >%s/mini.xz", self->prog, self->dir));
+	ASSERT_EQ(0, run("objcopy --add-section .gnu_debugdata=%s/mini.xz %s", self->dir, self->prog));
+	EXPECT_STREQ("(none)", name_at(self->m, self->prog, NULL, self->addr));
+	EXPECT_EQ(1, machine__stats(self->m)->nr_unnamed);
+}
+
+/* ------------------------------------------------------------------ --symfs */
+
+FIXTURE(symfs) {
+	char dir[64], prog[PATH_MAX];
+	struct machine *m;
+	__u64 addr;
+};
+
+/* The program is /opt/prog below self->dir, split from its debug file. */
+FIXTURE_SETUP(symfs)
+{
+	struct machine_opts opts = { .symfs = self->dir };
+
+	strcpy(self->dir, "/tmp/locate_test_XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	setenv("HOME", self->dir, 1);
+	snprintf(self->prog, sizeof(self->prog), "%s/opt/prog", self->dir);
+	ASSERT_EQ(0, run("mkdir -p %s/opt %s/usr/lib/debug/opt", self->dir, self->dir));
+	ASSERT_EQ(0, build(self->prog, "-Wl,--build-id"));
+	self->addr = address_of(self->prog, "hidden_function");
+	ASSERT_NE(0, self->addr);
+	ASSERT_EQ(0, machine__new(&opts, &self->m));
+}
+
+FIXTURE_TEARDOWN(symfs)
+{
+	machine__free(self->m);
+	run("rm -rf %s", self->dir);
+}
+
+TEST_F(symfs, recorded_path_is_below_it)
+{
+	struct frame f = frame_at(self->m, "/opt/prog", NULL, self->addr);
+
+	EXPECT_STREQ("hidden_function", f.sym ?: "(none)");
+	EXPECT_STREQ("/opt/prog", f.dso);
+}
+
+TEST_F(symfs, files_outside_are_not_used)
+{
+	ASSERT_EQ(0, run("cp %s %s/prog", self->prog, self->dir));
+	snprintf(self->prog, sizeof(self->prog), "%s/prog", self->dir);
+	EXPECT_STREQ("(none)", name_at(self->m, self->prog, NULL, self->addr));
+}
+
+TEST_F(symfs, build_id_still_decides)
+{
+	struct build_id id = { .bytes = 20, .bits = { 1, 2, 3 } };
+
+	EXPECT_STREQ("(none)", name_at(self->m, "/opt/prog", &id, self->addr));
+}
+
+TEST_F(symfs, debug_file_by_link)
+{
+	char debug[PATH_MAX];
+
+	snprintf(debug, sizeof(debug), "%s/usr/lib/debug/opt/prog.debug", self->dir);
+	ASSERT_EQ(0, split(self->prog, debug));
+	EXPECT_STREQ("hidden_function", name_at(self->m, "/opt/prog", NULL, self->addr));
+}
+
+TEST_F(symfs, debug_file_by_build_id)
+{
+	struct build_id id = id_of(self->prog);
+	char hex[BUILD_ID_HEX_BYTES], debug[PATH_MAX];
+
+	build_id__hex(&id, hex);
+	ASSERT_EQ(40, strlen(hex));
+	ASSERT_EQ(0, run("mkdir -p %s/usr/lib/debug/.build-id/%.2s", self->dir, hex));
+	snprintf(debug, sizeof(debug), "%s/usr/lib/debug/.build-id/%.2s/%s.debug", self->dir, hex,
+		 hex + 2);
+	ASSERT_EQ(0, run("objcopy --only-keep-debug %s %s && strip %s", self->prog, debug,
+			 self->prog));
+	EXPECT_STREQ("hidden_function", name_at(self->m, "/opt/prog", &id, self->addr));
+}
+
+/* ------------------------------------------------------------------ other builds */
+
 TEST_F(locate, debug_file_of_another_build_is_not_used)
 {
 	ASSERT_EQ(0, split(self->prog, self->debug));
@@ -206,10 +325,10 @@ TEST_F(locate, debuglink_leaves_no_folder)
 	char *file = NULL;
 
 	ASSERT_EQ(0, run("cp %s %s/secret", self->prog, self->dir));
-	EXPECT_EQ(-ENOENT, locate__debug("/tmp/x", &none, "../secret", 0, &file));
-	EXPECT_EQ(-ENOENT, locate__debug("/tmp/x", &none, "..", 0, &file));
-	EXPECT_EQ(-ENOENT, locate__debug("/tmp/x", &none, "", 0, &file));
-	EXPECT_EQ(-ENOENT, locate__debug("noslash", &none, "secret", 0, &file));
+	EXPECT_EQ(-ENOENT, locate__debug(&here, "/tmp/x", &none, "../secret", 0, &file));
+	EXPECT_EQ(-ENOENT, locate__debug(&here, "/tmp/x", &none, "..", 0, &file));
+	EXPECT_EQ(-ENOENT, locate__debug(&here, "/tmp/x", &none, "", 0, &file));
+	EXPECT_EQ(-ENOENT, locate__debug(&here, "noslash", &none, "secret", 0, &file));
 	EXPECT_EQ(NULL, file);
 }
 
@@ -290,7 +409,7 @@ TEST_F(locate, path_of_another_mount_namespace)
 	ASSERT_EQ(1, read(fds[0], &fd, 1));
 	close(fds[0]);
 	object.pid = pid;
-	fd = locate__object(&object, &file);
+	fd = locate__object(&here, &object, &file);
 	EXPECT_LE(0, fd);
 	EXPECT_NE(NULL, strstr(file ?: "", "/root/prog"));
 	close(fd);

@@ -577,4 +577,134 @@ TEST_F(machine, without_a_kernel_map_the_kernel_is_unmapped)
 	EXPECT_EQ(NULL, f.dso);
 }
 
+/* ------------------------------------------------------------------ --kallsyms, --vmlinux */
+
+#define TEXT	0xffffffff81000000ULL	/* of tests/data/kallsyms */
+#define MOVED	0x12000000ULL		/* what another boot adds */
+
+static struct machine *machine_with(const struct machine_opts *opts)
+{
+	struct machine *m;
+
+	return machine__new(opts, &m) ? NULL : m;
+}
+
+static const char *kernel_name(struct machine *m, __u64 ip)
+{
+	return resolve_ip(m, PID, PERF_RECORD_MISC_KERNEL, ip).sym ?: "(none)";
+}
+
+TEST(given_kallsyms_names_another_kernel)
+{
+	struct machine_opts opts = { .kallsyms = "tests/data/kallsyms" };
+	struct machine *m = machine_with(&opts);
+
+	ASSERT_NE(NULL, m);
+	map_kernel(m, TEXT, 0xab);
+	EXPECT_STREQ("do_fault", kernel_name(m, TEXT + 0x5010));
+	machine__free(m);
+}
+
+TEST(given_kallsyms_moves_with_the_recorded_text)
+{
+	struct machine_opts opts = { .kallsyms = "tests/data/kallsyms" };
+	struct machine *m = machine_with(&opts);
+
+	ASSERT_NE(NULL, m);
+	map_kernel(m, TEXT + MOVED, 0xab);
+	EXPECT_STREQ("do_fault", kernel_name(m, TEXT + MOVED + 0x5010));
+	machine__free(m);
+}
+
+TEST(given_kallsyms_needs_no_kernel_map)
+{
+	struct machine_opts opts = { .kallsyms = "tests/data/kallsyms" };
+	struct machine *m = machine_with(&opts);
+
+	ASSERT_NE(NULL, m);
+	EXPECT_STREQ("do_fault", kernel_name(m, TEXT + 0x5010));
+	machine__free(m);
+}
+
+TEST(given_files_that_are_none_name_nothing)
+{
+	static const char *const paths[] = { "/no/such/file", "/dev/null", "/tmp", "Makefile" };
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		struct machine_opts opts = { .kallsyms = paths[i], .vmlinux = paths[i] };
+		struct machine *m = machine_with(&opts);
+
+		ASSERT_NE(NULL, m);
+		map_kernel(m, TEXT, 0xab);
+		EXPECT_STREQ("(none)", kernel_name(m, TEXT + 0x5010));
+		EXPECT_EQ(1, machine__stats(m)->nr_unnamed);
+		machine__free(m);
+	}
+}
+
+/* Linked like a kernel: static functions, at kernel addresses. */
+FIXTURE(vmlinux) { char dir[64], path[96]; struct machine_opts opts; struct machine *m; };
+
+FIXTURE_SETUP(vmlinux)
+{
+	char command[512];
+
+	memset(self, 0, sizeof(*self));
+	strcpy(self->dir, "/tmp/stack_test_XXXXXX");
+	ASSERT_NE(NULL, mkdtemp(self->dir));
+	snprintf(self->path, sizeof(self->path), "%s/vmlinux", self->dir);
+	snprintf(command, sizeof(command),
+		 "printf '.globl _text\\n_text: .skip 64, 0x90\\n.type inner, @function\\ninner: .skip 16, 0x90\\n.size inner, 16\\n' | gcc -x assembler -nostdlib -static -no-pie -Wl,-Ttext=0x%llx,-e,_text,--build-id=0x%s -o %s -",
+		 TEXT, "abababababababababababababababababababab", self->path);
+	ASSERT_EQ(0, system(command));
+	self->opts.vmlinux = self->path;
+	self->m = machine_with(&self->opts);
+	ASSERT_NE(NULL, self->m);
+}
+
+FIXTURE_TEARDOWN(vmlinux)
+{
+	machine__free(self->m);
+	unlink(self->path);
+	rmdir(self->dir);
+}
+
+TEST_F(vmlinux, names_the_recorded_kernel)
+{
+	map_kernel(self->m, TEXT, 0xab);
+	EXPECT_STREQ("inner", kernel_name(self->m, TEXT + 64));
+	EXPECT_STREQ("inner", kernel_name(self->m, TEXT + 79));
+	EXPECT_EQ(TEXT + 64, resolve_ip(self->m, PID, PERF_RECORD_MISC_KERNEL, TEXT + 70).sym_start);
+}
+
+TEST_F(vmlinux, moves_with_the_recorded_text)
+{
+	map_kernel(self->m, TEXT + MOVED, 0xab);
+	EXPECT_STREQ("inner", kernel_name(self->m, TEXT + MOVED + 64));
+	EXPECT_STREQ("(none)", kernel_name(self->m, TEXT + 64));
+}
+
+TEST_F(vmlinux, other_build_id_means_no_names)
+{
+	map_kernel(self->m, TEXT, 0xcd);
+	EXPECT_STREQ("(none)", kernel_name(self->m, TEXT + 64));
+}
+
+TEST_F(vmlinux, names_the_kernel_and_kallsyms_its_modules)
+{
+	struct machine_opts opts = { .vmlinux = self->path, .kallsyms = "tests/data/kallsyms" };
+	struct pdmap module = {
+		.cpumode = PERF_RECORD_MISC_KERNEL, .pid = -1, .start = 0xffffffffc0001000, .len = 0x1000,
+		.filename = "[kvm]",
+	};
+	struct machine *m = machine_with(&opts);
+
+	ASSERT_NE(NULL, m);
+	map_kernel(m, TEXT, 0xab);
+	ASSERT_EQ(0, machine__mmap(m, &module));
+	EXPECT_STREQ("inner", kernel_name(m, TEXT + 64));
+	EXPECT_STREQ("kvm_init", kernel_name(m, 0xffffffffc0001108));
+	machine__free(m);
+}
+
 TEST_HARNESS_MAIN

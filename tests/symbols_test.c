@@ -187,6 +187,19 @@ TEST_F(symtab, wrapping_size_ends_at_the_top)
 	EXPECT_STREQ("all", name_at(&self->tab, 0x1000));
 }
 
+TEST_F(symtab, latest_wins_where_asked_for)
+{
+	ASSERT_EQ(0, add(&self->tab, 0x100, 0x40, STB_GLOBAL, "old"));
+	ASSERT_EQ(0, add(&self->tab, 0x120, 0x40, STB_GLOBAL, "newer"));
+	ASSERT_EQ(0, add(&self->tab, 0x180, 0x10, STB_GLOBAL, "aside"));
+	ASSERT_EQ(0, add(&self->tab, 0x150, 0x10, STB_GLOBAL, "newest"));
+	symtab__finish_latest(&self->tab);
+	EXPECT_EQ(2, self->tab.nr);
+	EXPECT_STREQ("(none)", name_at(&self->tab, 0x120));
+	EXPECT_STREQ("newest", name_at(&self->tab, 0x150));
+	EXPECT_STREQ("aside", name_at(&self->tab, 0x180));
+}
+
 TEST_F(symtab, long_names_are_cut)
 {
 	char *name = malloc(1 << 20);

@@ -44,9 +44,6 @@ static int set_time(struct report_opts *opts, const struct pdreader *reader)
 
 static int open_session(struct session *s, struct report_opts *opts)
 {
-	const struct machine_opts machine_opts = {
-		.demangle = opts->demangle, .inlines = opts->inlines,
-	};
 	const struct feed_opts feed_opts = {
 		.filter = &opts->filter, .names = opts->names,
 		.max_stack = opts->view.max_stack,
@@ -56,7 +53,7 @@ static int open_session(struct session *s, struct report_opts *opts)
 
 	err = pdreader__open(opts->input, &s->reader);
 	err = err ?: set_time(opts, s->reader);
-	err = err ?: machine__new(&machine_opts, &s->machine);
+	err = err ?: machine__new(&opts->symbols, &s->machine);
 	err = err ?: feed__new(&feed_opts, s->reader, s->machine, &s->feed);
 	if (err == -ENOMSG)
 		pr_err("%s: no allocation events in it: record with 'perf churn record', or probe an allocator's function with a field named size\n",

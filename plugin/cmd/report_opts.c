@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <subcmd/parse-options.h>
 
 #include "report_opts.h"
@@ -20,11 +22,14 @@ static const char *const report_usage[] = {
 	NULL
 };
 
+static const char from_environment[] = "";
+
 /* Options as they were typed, before anything is judged. */
 struct typed {
 	const char *comms, *dsos, *symbols, *pids, *tids, *fields, *sort, *by;
 	const char *percent_limit, *limit, *max_stack;
-	bool json, folded, stdio, no_demangle, no_inline, no_pager, quiet;
+	const char *symfs, *debuginfod;
+	bool json, folded, stdio, demangle, inlines, no_pager, quiet;
 	int verbose;
 	const char **wrappers;
 	size_t nr_wrappers;
@@ -131,6 +136,43 @@ static bool columns_option(const char *name, const char *keys, struct column_lis
 	return !keys || !columns__parse(name, keys, ret);
 }
 
+/* perf joins paths to it as it was typed; without its last slash they stay readable. */
+static bool symfs_option(const char *text, const char **ret)
+{
+	char *folder;
+	size_t chars;
+
+	if (!text)
+		return true;
+	folder = realpath(text, NULL);
+	if (!folder || access(folder, X_OK)) {
+		pr_err("--symfs '%s': %s\n", text, strerror(errno));
+		free(folder);
+		return false;
+	}
+	chars = strlen(folder);
+	if (folder[chars - 1] == '/')
+		folder[chars - 1] = '\0';
+	*ret = folder;
+	return true;
+}
+
+/* Not given: as the environment says; --no-debuginfod makes it NULL. */
+static const char *debuginfod_option(const char *urls)
+{
+	if (urls == from_environment)
+		urls = getenv("DEBUGINFOD_URLS");
+	return urls && *urls ? urls : NULL;
+}
+
+static bool judge_symbols(const struct typed *t, struct machine_opts *symbols)
+{
+	symbols->demangle = t->demangle;
+	symbols->inlines = t->inlines;
+	symbols->debuginfod = debuginfod_option(t->debuginfod);
+	return symfs_option(t->symfs, &symbols->symfs);
+}
+
 static bool judge_view(const struct typed *t, struct report_opts *opts)
 {
 	struct view_opts *view = &opts->view;
@@ -153,10 +195,9 @@ static bool judge(const struct typed *t, struct report_opts *opts)
 {
 	struct filter *filter = &opts->filter;
 
-	opts->demangle = !t->no_demangle;
-	opts->inlines = !t->no_inline;
 	opts->pager = !t->no_pager;
-	return format_option(t, opts) && judge_view(t, opts) && time_option(opts->time_text) &&
+	return format_option(t, opts) && judge_symbols(t, &opts->symbols) &&
+	       judge_view(t, opts) && time_option(opts->time_text) &&
 	       !names__new(t->wrappers, t->nr_wrappers, &opts->names) &&
 	       list_option("--comm", t->comms, &filter->comms) &&
 	       list_option("--dsos", t->dsos, &filter->dsos) &&
@@ -167,7 +208,7 @@ static bool judge(const struct typed *t, struct report_opts *opts)
 
 void report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 {
-	struct typed t = {0};
+	struct typed t = { .demangle = true, .inlines = true, .debuginfod = from_environment };
 	const struct option options[] = {
 		OPT_STRING('i', "input", &opts->input, "file", "Input file (default perf.data)"),
 		OPT_BOOLEAN(0, "stdio", &t.stdio, "Print text for people (the default)"),
@@ -196,8 +237,19 @@ void report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 		OPT_CALLBACK(0, "wrapper", &t, "regex",
 			     "Functions whose names match are wrappers: their callers are the sites",
 			     add_wrapper),
-		OPT_BOOLEAN(0, "no-demangle", &t.no_demangle, "Leave C++ and Rust names as they are"),
-		OPT_BOOLEAN(0, "no-inline", &t.no_inline, "Do not look for inlined functions"),
+		OPT_BOOLEAN(0, "demangle", &t.demangle, "C++ and Rust names in readable form (default)"),
+		OPT_BOOLEAN(0, "inline", &t.inlines, "Show inlined functions (default)"),
+		OPT_STRING('k', "vmlinux", &opts->symbols.vmlinux, "file",
+			   "Take kernel functions from this kernel image"),
+		OPT_STRING(0, "kallsyms", &opts->symbols.kallsyms, "file",
+			   "Take kernel functions from this copy of /proc/kallsyms"),
+		OPT_STRING(0, "symfs", &t.symfs, "directory",
+			   "Look for files with symbols relative to this directory"),
+		OPT_STRING_OPTARG(0, "debuginfod", &t.debuginfod, "urls",
+				  "Fetch missing debug files from these servers (default $DEBUGINFOD_URLS)",
+				  from_environment),
+		OPT_BOOLEAN('f', "force", &opts->symbols.force,
+			    "Use /tmp/perf-PID.map whoever owns it"),
 		OPT_BOOLEAN(0, "no-pager", &t.no_pager, "Print straight to the terminal"),
 		OPT_BOOLEAN(0, "strict", &opts->strict,
 			    "Exit with status 1 when samples are missing"),
@@ -223,4 +275,5 @@ void report_opts__exit(struct report_opts *opts)
 {
 	filter__exit(&opts->filter);
 	names__free(opts->names);
+	free((char *)opts->symbols.symfs);
 }

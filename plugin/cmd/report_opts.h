@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "churn/filter.h"
+#include "stack/machine.h"
 #include "view/view.h"
 
 struct names;
@@ -14,11 +15,13 @@ struct names;
  * struct report_opts - Judged options.
  * @time_text: --time as typed; per cent mean something only when the file is open. NULL: all.
  * @names: With the --wrapper expressions.
+ * @symbols: Where names come from.
  */
 struct report_opts {
 	const char *input, *time_text;
 	enum { FORMAT_STDIO, FORMAT_JSON, FORMAT_FOLDED } format;
-	bool demangle, inlines, pager, strict;
+	struct machine_opts symbols;
+	bool pager, strict;
 	struct filter filter;
 	struct view_opts view;
 	struct names *names;

@@ -7,10 +7,12 @@
 #include <libiberty/hashtab.h>
 
 #include "debuginfo.h"
+#include "debuginfod.h"
 #include "demangle.h"
 #include "dso.h"
 #include "machine.h"
 #include "object.h"
+#include "perfmap.h"
 #include "strpool.h"
 #include "symbols.h"
 #include "symtab.h"
@@ -50,6 +52,7 @@ struct dso {
 
 struct dso_env {
 	const struct machine_opts *opts;
+	struct locate_env locate;
 	struct strpool *strings;
 	htab_t by_path;			/* the first of each path */
 	htab_t by_name;			/* by dso->name, the pointer */
@@ -129,9 +132,11 @@ int dso_env__new(const struct machine_opts *opts, struct strpool *strings, struc
 		return -ENOMEM;
 	env->opts = opts;
 	env->strings = strings;
+	env->locate.symfs = opts->symfs ?: "";
 	env->by_name = htab_create_alloc(127, hash_name, equal_name, NULL, calloc, free);
 	env->by_path = htab_create_alloc(127, hash_path, equal_path, free_path_chain, calloc, free);
-	if (!env->by_path || !env->by_name) {
+	if (!env->by_path || !env->by_name ||
+	    (opts->debuginfod && debuginfod__new(opts->debuginfod, &env->locate.debuginfod))) {
 		dso_env__free(env);
 		return -ENOMEM;
 	}
@@ -147,7 +152,13 @@ void dso_env__free(struct dso_env *env)
 		htab_delete(env->by_name);
 	if (env->by_path)
 		htab_delete(env->by_path);
+	debuginfod__free(env->locate.debuginfod);
 	free(env);
+}
+
+const struct locate_env *dso_env__locate(const struct dso_env *env)
+{
+	return &env->locate;
 }
 
 /* Of two records of one path: may they be of the same file? */
@@ -232,7 +243,7 @@ static int open_object(struct dso *dso)
 
 	if (!strcmp(dso->path, "[vdso]"))
 		return vdso__open(&dso->id.build_id, &dso->file.path);
-	fd = locate__object(&dso->id, &dso->file.path);
+	fd = locate__object(&dso->env->locate, &dso->id, &dso->file.path);
 	if (fd == -ESTALE)
 		pr_warning("%s was replaced since it was recorded (other build-id): no symbols\n",
 			   dso->name);
@@ -280,8 +291,21 @@ static void load_object(struct dso *dso)
 	dwfl_end(dwfl);
 }
 
+static void load_perfmap(struct dso *dso, __u32 pid)
+{
+	const struct machine_opts *opts = dso->env->opts;
+	int err = perfmap__load(pid, dso->env->locate.symfs, opts->force, &dso->symtab);
+
+	if (err == -EPERM)
+		pr_warning("%s belongs to another user: not used without --force\n", dso->name);
+	else if (err == -E2BIG)
+		pr_warning("%s: too many symbols, some are left out\n", dso->name);
+	pr_debug("%s: %zu symbols\n", dso->name, dso->symtab.nr);
+}
+
 static void dso__load(struct dso *dso)
 {
+	__u32 pid;
 	int fd;
 
 	if (dso->loaded)
@@ -289,6 +313,12 @@ static void dso__load(struct dso *dso)
 	dso->loaded = true;
 	if (dso->kernel)
 		return;
+	pid = perfmap__pid(dso->path);
+	if (pid) {
+		load_perfmap(dso, pid);
+		return;
+	}
+	dso->file.env = &dso->env->locate;
 	fd = open_object(dso);
 	if (fd < 0)
 		return;
@@ -355,7 +385,8 @@ static struct debuginfo *get_dwarf(struct dso *dso)
 /* @raw as shown; lives as long as the machine. */
 static const char *show_name(struct dso *dso, const char *raw)
 {
-	char *demangled = dso->env->opts->demangle ? demangle__name(raw) : NULL;
+	bool is_generated = !dso->file.path;	/* a JIT's names are as it wants them */
+	char *demangled = dso->env->opts->demangle && !is_generated ? demangle__name(raw) : NULL;
 	const char *shown = strpool__clean(dso->env->strings, demangled ?: raw);
 
 	free(demangled);
@@ -419,7 +450,7 @@ struct dso_addr *dso__at(struct dso *dso, __u64 addr)
 	struct dso_addr key = { .addr = addr }, *at;
 
 	dso__load(dso);
-	if (!dso->file.path)
+	if (!dso->file.path && !dso->symtab.nr)
 		return &dso->nothing;
 	if (!dso->addrs)
 		dso->addrs = htab_create_alloc(127, hash_addr, equal_addr, dso_addr__free, calloc,

@@ -13,6 +13,7 @@
 
 struct dso;
 struct dso_env;
+struct locate_env;
 struct machine_opts;
 struct object_file;
 struct object_id;
@@ -54,6 +55,9 @@ struct dso_addr {
  * Return: 0 or -ENOMEM.
  */
 int dso_env__new(const struct machine_opts *opts, struct strpool *strings, struct dso_env **ret);
+
+/** dso_env__locate() - Where its objects are looked for; lives as long as @env. */
+const struct locate_env *dso_env__locate(const struct dso_env *env);
 
 /** dso_env__free() - Free it and all its objects. */
 void dso_env__free(struct dso_env *env);

@@ -12,6 +12,7 @@
 #include <zlib.h>
 #include <elfutils/libdwelf.h>
 
+#include "debuginfod.h"
 #include "locate.h"
 
 #define DELETED		" (deleted)"
@@ -51,20 +52,26 @@ struct build_id locate__build_id(int fd)
 	return id;
 }
 
-static bool build_id__equal(const struct build_id *a, const struct build_id *b)
+bool build_id__equal(const struct build_id *a, const struct build_id *b)
 {
 	return a->bytes && a->bytes == b->bytes && !memcmp(a->bits, b->bits, a->bytes);
+}
+
+void build_id__hex(const struct build_id *id, char *hex)
+{
+	hex[0] = '\0';
+	for (int i = 0; i < id->bytes; i++)
+		snprintf(hex + 2 * i, 3, "%02x", id->bits[i]);
 }
 
 /* PREFIX/.build-id/ab/cdef...SUFFIX */
 static char *build_id_path(const char *prefix, const struct build_id *id, const char *suffix)
 {
-	char hex[2 * BUILD_ID_MAX_BYTES + 1], *path;
+	char hex[BUILD_ID_HEX_BYTES], *path;
 
 	if (id->bytes < 2)
 		return NULL;
-	for (int i = 0; i < id->bytes; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id->bits[i]);
+	build_id__hex(id, hex);
 	if (asprintf(&path, "%s/.build-id/%.2s/%s%s", prefix, hex, hex + 2, suffix) < 0)
 		return NULL;
 	return path;
@@ -153,18 +160,19 @@ static bool is_deleted(const char *path)
 }
 
 /* By its own name. A deleted file's name helps only where a build-id says that it is the same. */
-static int open_by_path(const struct object_id *id, bool deleted, char **file)
+static int open_by_path(const struct locate_env *env, const struct object_id *id, bool deleted,
+			char **file)
 {
-	char *path = strdup(id->path);
+	char *path;
 	int fd;
 
-	if (path && deleted)
-		path[strlen(path) - strlen(DELETED)] = '\0';
-	if (deleted && !id->build_id.bytes) {
-		free(path);
+	if ((deleted && !id->build_id.bytes) || asprintf(&path, "%s%s", env->symfs, id->path) < 0)
 		return -ENOENT;
-	}
+	if (deleted)
+		path[strlen(path) - strlen(DELETED)] = '\0';
 	fd = open_matching(path, &id->build_id, file);
+	if (env->symfs[0])
+		return fd;
 	if (fd >= 0 && !id->build_id.bytes && !is_same_file(fd, id)) {
 		char *other = NULL;
 		int fd_other = open_of_process(id, path_of_process(id, false), &other);
@@ -179,23 +187,14 @@ static int open_by_path(const struct object_id *id, bool deleted, char **file)
 	return fd;
 }
 
-int locate__object(const struct object_id *id, char **file)
+/* From a server: no file here has the build-id. */
+static int open_fetched(const struct locate_env *env, const struct build_id *build_id,
+			enum debuginfod_kind kind, const char *name, char **file)
 {
-	bool deleted = is_deleted(id->path), stale;
-	int fd;
-
-	/* "//anon", "[heap]", "/memfd:x": no files */
-	if (id->path[0] != '/' || id->path[1] == '/')
+	if (!env->debuginfod || !build_id->bytes)
 		return -ENOENT;
-	fd = open_by_path(id, deleted, file);
-	stale = fd == -ESTALE;
-	if (fd < 0)
-		fd = open_of_process(id, path_of_process(id, deleted), file);
-	if (fd < 0 && id->build_id.bytes)
-		fd = open_matching(locate__cached(&id->build_id, "elf"), &id->build_id, file);
-	if (fd < 0 && id->build_id.bytes)
-		fd = locate__debug(id->path, &id->build_id, NULL, 0, file);
-	return fd < 0 && stale ? -ESTALE : fd;
+	return open_matching(debuginfod__fetch(env->debuginfod, build_id, kind, name), build_id,
+			     file);
 }
 
 static bool has_crc(int fd, __u32 want)
@@ -230,12 +229,16 @@ static int open_linked(char *path, const char *object, const struct build_id *bu
 }
 
 /* Where gdb looks: beside the object, in .debug beside it, below /usr/lib/debug. */
-static int open_debuglink(const char *object, const struct build_id *build_id, const char *link,
-			  __u32 crc, char **file)
+static int open_debuglink(const char *symfs, const char *object, const struct build_id *build_id,
+			  const char *link, __u32 crc, char **file)
 {
-	static const char *const formats[] = { "%s/%s", "%s/.debug/%s", DEBUG_ROOT "%s/%s" };
-	const char *slash = strrchr(object, '/');
-	char *dir = slash ? strndup(object, slash - object) : NULL, *path;
+	static const char *const formats[] = {
+		"%s%s/%s", "%s%s/.debug/%s", "%s" DEBUG_ROOT "%s/%s",
+	};
+	size_t symfs_chars = strlen(symfs);
+	const char *recorded = strncmp(object, symfs, symfs_chars) ? object : object + symfs_chars;
+	const char *slash = strrchr(recorded, '/');
+	char *dir = slash ? strndup(recorded, slash - recorded) : NULL, *path;
 	int fd = -ENOENT;
 
 	/* the name is a name: never out of these folders */
@@ -244,24 +247,60 @@ static int open_debuglink(const char *object, const struct build_id *build_id, c
 		return -ENOENT;
 	}
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && fd < 0; i++) {
-		if (asprintf(&path, formats[i], dir, link) >= 0)
+		if (asprintf(&path, formats[i], symfs, dir, link) >= 0)
 			fd = open_linked(path, object, build_id, crc, file);
 	}
 	free(dir);
 	return fd;
 }
 
-int locate__debug(const char *object, const struct build_id *build_id, const char *link,
-		  __u32 crc, char **file)
+static int open_local_debug(const struct locate_env *env, const char *object,
+			    const struct build_id *build_id, const char *link, __u32 crc,
+			    char **file)
 {
+	char root[PATH_MAX];
 	int fd = -ENOENT;
 
 	if (build_id->bytes) {
-		fd = open_matching(build_id_path(DEBUG_ROOT, build_id, ".debug"), build_id, file);
+		snprintf(root, sizeof(root), "%s" DEBUG_ROOT, env->symfs);
+		fd = open_matching(build_id_path(root, build_id, ".debug"), build_id, file);
 		if (fd < 0)
 			fd = open_matching(locate__cached(build_id, "debug"), build_id, file);
 	}
 	if (fd < 0 && link)
-		fd = open_debuglink(object, build_id, link, crc, file);
+		fd = open_debuglink(env->symfs, object, build_id, link, crc, file);
+	return fd;
+}
+
+int locate__object(const struct locate_env *env, const struct object_id *id, char **file)
+{
+	bool deleted = is_deleted(id->path), stale;
+	int fd;
+
+	/* "//anon", "[heap]", "/memfd:x": no files */
+	if (id->path[0] != '/' || id->path[1] == '/')
+		return -ENOENT;
+	fd = open_by_path(env, id, deleted, file);
+	stale = fd == -ESTALE;
+	if (fd < 0 && !env->symfs[0])
+		fd = open_of_process(id, path_of_process(id, deleted), file);
+	if (fd < 0 && id->build_id.bytes)
+		fd = open_matching(locate__cached(&id->build_id, "elf"), &id->build_id, file);
+	if (fd < 0 && id->build_id.bytes)
+		fd = open_local_debug(env, id->path, &id->build_id, NULL, 0, file);
+	if (fd < 0)
+		fd = open_fetched(env, &id->build_id, DEBUGINFOD_EXECUTABLE, id->path, file);
+	if (fd < 0)
+		fd = open_fetched(env, &id->build_id, DEBUGINFOD_DEBUGINFO, id->path, file);
+	return fd < 0 && stale ? -ESTALE : fd;
+}
+
+int locate__debug(const struct locate_env *env, const char *object,
+		  const struct build_id *build_id, const char *link, __u32 crc, char **file)
+{
+	int fd = open_local_debug(env, object, build_id, link, crc, file);
+
+	if (fd < 0)
+		fd = open_fetched(env, build_id, DEBUGINFOD_DEBUGINFO, object, file);
 	return fd < 0 ? -ENOENT : fd;
 }

@@ -8,9 +8,13 @@
 #ifndef PERF_CHURN_STACK_LOCATE_H
 #define PERF_CHURN_STACK_LOCATE_H
 
+#include <stdbool.h>
 #include <linux/types.h>
 
+struct debuginfod;
+
 #define BUILD_ID_MAX_BYTES	20
+#define BUILD_ID_HEX_BYTES	(2 * BUILD_ID_MAX_BYTES + 1)
 
 struct build_id {
 	__u8 bits[BUILD_ID_MAX_BYTES];
@@ -34,13 +38,24 @@ struct object_id {
 };
 
 /**
+ * struct locate_env - Where to look.
+ * @symfs: Folder that recorded paths and /usr/lib/debug are below, without a slash at its end;
+ *	"": this system's own root.
+ * @debuginfod: Asked last; NULL: nothing is fetched from a network.
+ */
+struct locate_env {
+	const char *symfs;
+	struct debuginfod *debuginfod;
+};
+
+/**
  * locate__object() - Open the object.
  * @file: A path that opens it again; the caller frees it.
  *
  * Return: A descriptor, the caller's to close; -ESTALE when only files with another build-id are
  * left; -ENOENT. Prints nothing.
  */
-int locate__object(const struct object_id *id, char **file);
+int locate__object(const struct locate_env *env, const struct object_id *id, char **file);
 
 /**
  * locate__debug() - Open the file with the symbols and DWARF of an object.
@@ -51,12 +66,17 @@ int locate__object(const struct object_id *id, char **file);
  * @file: Its path; the caller frees it.
  *
  * It must carry the object's build-id; where the object has none, the link's checksum decides.
- * Nothing is fetched from a network.
  *
  * Return: A descriptor, the caller's to close, or -ENOENT. Prints nothing.
  */
-int locate__debug(const char *object, const struct build_id *build_id, const char *link,
-		  __u32 crc, char **file);
+int locate__debug(const struct locate_env *env, const char *object,
+		  const struct build_id *build_id, const char *link, __u32 crc, char **file);
+
+/** build_id__equal() - Both are known, and they are the same. */
+bool build_id__equal(const struct build_id *a, const struct build_id *b);
+
+/** build_id__hex() - As text. @hex: Room for BUILD_ID_HEX_BYTES. */
+void build_id__hex(const struct build_id *id, char *hex);
 
 /** locate__build_id() - The build-id note of an open ELF file; 0 bytes when it has none. */
 struct build_id locate__build_id(int fd);

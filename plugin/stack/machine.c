@@ -16,6 +16,7 @@
 #include "locate.h"
 #include "machine.h"
 #include "perfdata/reader.h"
+#include "perfmap.h"
 #include "space.h"
 #include "strpool.h"
 #include "unwind.h"
@@ -103,7 +104,7 @@ int machine__new(const struct machine_opts *opts, struct machine **ret)
 	m->opts = *opts;
 	err = init_tables(m) ?: strpool__new(&m->strings);
 	err = err ?: dso_env__new(&m->opts, m->strings, &m->dsos);
-	err = err ?: kernel__new(m->dsos, m->strings, &m->pool, &m->kernel);
+	err = err ?: kernel__new(&m->opts, m->dsos, m->strings, &m->pool, &m->kernel);
 	err = err ?: unwinder__new(&m->unwinder);
 	err = err ?: machine__comm(m, 0, 0, "swapper", false);	/* no record names the idle task */
 	if (err)
@@ -226,6 +227,7 @@ static int map_user(struct machine *m, const struct pdmap *map)
 		.maj = map->maj, .min = map->min, .ino = map->ino,
 	};
 	struct process *p = get_process(m, map->pid);
+	char perfmap[PERFMAP_PATH_BYTES];
 
 	if (!p)
 		return -ENOMEM;
@@ -234,6 +236,12 @@ static int map_user(struct machine *m, const struct pdmap *map)
 		id.build_id.bytes = map->build_id_bytes;
 	}
 	p->ended = false;
+	/* addresses in generated code are absolute; the names are of the process, not of a file */
+	if (new.exec && perfmap__covers(map->filename) &&
+	    perfmap__path(map->pid, m->opts.symfs ?: "", perfmap)) {
+		id = (struct object_id){ .path = perfmap };
+		new.pgoff = new.start;
+	}
 	new.dso = dso_env__get(m->dsos, &id, false);
 	return new.dso ? space__map(&p->space, &new) : -ENOMEM;
 }

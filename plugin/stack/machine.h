@@ -21,10 +21,16 @@ struct pdsample;
  * struct machine_opts - How to name things.
  * @demangle: C++ and Rust names in readable form.
  * @inlines: Expand inlined frames from DWARF.
+ * @force: Take the names of generated code from a file of any owner.
+ * @symfs: Folder that files are looked for in, in place of "/"; NULL: "/".
+ * @kallsyms, @vmlinux: Files with the kernel's symbols, as named by the user; NULL: look for them.
+ * @debuginfod: Servers to ask for files, as in DEBUGINFOD_URLS; NULL: nobody.
  */
 struct machine_opts {
 	bool demangle;
 	bool inlines;
+	bool force;
+	const char *symfs, *kallsyms, *vmlinux, *debuginfod;
 };
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "object.h"
 
-/* libdwfl's own search asks debuginfod servers, too: a report shall not wait for a network. */
+/* libdwfl's own search asks debuginfod servers, too, and waits for them without an end. */
 static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, Dwarf_Addr base,
 			  const char *file_name, const char *link, GElf_Word crc, char **ret)
 {
@@ -13,7 +13,7 @@ static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname
 	(void)file_name;
 	if (!file)
 		return -1;
-	return locate__debug(file->path, &file->build_id, link, crc, ret);
+	return locate__debug(file->env, file->path, &file->build_id, link, crc, ret);
 }
 
 static int find_nothing(Dwfl_Module *mod, void **userdata, const char *modname, Dwarf_Addr base,

@@ -15,10 +15,12 @@
  * struct object_file - How to open an object again.
  * @path: From locate__object().
  * @build_id: As the file itself says.
+ * @env: Where its debug file may be.
  */
 struct object_file {
 	char *path;
 	struct build_id build_id;
+	const struct locate_env *env;
 };
 
 /**

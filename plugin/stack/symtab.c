@@ -221,6 +221,24 @@ void symtab__finish(struct symtab *tab, bool demangle)
 	fix_sizes(tab);
 }
 
+void symtab__finish_latest(struct symtab *tab)
+{
+	size_t nr = 0;
+
+	if (!is_sorted(tab))
+		qsort(tab->syms, tab->nr, sizeof(*tab->syms), compare_start);
+	for (size_t i = 0; i < tab->nr; i++) {
+		const struct symbol *sym = &tab->syms[i];
+
+		while (nr && tab->syms[nr - 1].end > sym->start &&
+		       tab->syms[nr - 1].order < sym->order)
+			nr--;
+		if (!nr || tab->syms[nr - 1].end <= sym->start)
+			tab->syms[nr++] = *sym;
+	}
+	tab->nr = nr;
+}
+
 struct symbol *symtab__find(const struct symtab *tab, __u64 addr)
 {
 	size_t lo = 0, hi = tab->nr;

@@ -54,6 +54,9 @@ int symtab__add(struct symtab *tab, __u64 start, __u64 size, __u8 bind, const ch
  */
 void symtab__finish(struct symtab *tab, bool demangle);
 
+/** symtab__finish_latest() - Sort; a symbol that one added later overlaps is gone. */
+void symtab__finish_latest(struct symtab *tab);
+
 /** symtab__find() - The function that spans @addr, or NULL. */
 struct symbol *symtab__find(const struct symtab *tab, __u64 addr);
 

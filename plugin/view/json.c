@@ -127,6 +127,21 @@ static void print_function_name(struct json_out *j, const char *key, const struc
 	json__string(j, key, f->rel_ip ? address : "[unknown]");
 }
 
+/* In a stack there is no room for "inlined" but the name, marked as in the text. */
+static void print_stack_frame(struct json_out *j, const struct stack_frame *f)
+{
+	char *marked;
+
+	if (!f->inlined || !f->sym) {
+		print_function_name(j, NULL, f);
+		return;
+	}
+	if (asprintf(&marked, "%s (inlined)", f->sym) < 0)
+		return;
+	json__string(j, NULL, marked);
+	free(marked);
+}
+
 /* The heaviest stack of a site, cut at the site. */
 static __u32 hottest_stack(const struct report *r, const struct report_site *site, bool by_bytes)
 {
@@ -149,7 +164,7 @@ static void print_stack(struct json_out *j, const struct report *r, const struct
 
 	json__open(j, "stack", '[');
 	for (; stack != STACK_NONE && depth < opts->max_stack; depth++) {
-		print_function_name(j, NULL, stacks__frame(r->stacks, stack));
+		print_stack_frame(j, stacks__frame(r->stacks, stack));
 		stack = stacks__caller(r->stacks, stack);
 	}
 	json__close(j, ']');
@@ -166,6 +181,7 @@ static void print_site_object(struct json_out *j, const struct site_row *row,
 	print_function_name(j, "function", f);
 	json__string(j, "dso", f->dso);
 	json__string(j, "srcline", f->srcline);
+	json__bool(j, "inlined", f->inlined);
 	print_stack(j, row->report, s, opts);
 	json__number(j, "share", row->share);
 	json__estimate(j, "allocs", &s->allocs);

@@ -10,6 +10,8 @@ void print_function(FILE *out, const struct stack_frame *f)
 		fprintf(out, "%#llx", f->rel_ip);
 	else
 		fputs("[unknown]", out);
+	if (f->inlined)
+		fputs(" (inlined)", out);
 }
 
 static void print_object(FILE *out, const struct stack_frame *f)
@@ -40,6 +42,4 @@ void print_frame(FILE *out, const struct stack_frame *f)
 	print_function(out, f);
 	if (!f->sym)
 		print_object(out, f);
-	if (f->inlined)
-		fputs(" (inlined)", out);
 }

@@ -105,8 +105,8 @@ static void print_names(FILE *out, const struct report *r)
 	const struct report_check *c = &r->check;
 
 	if (c->nr_frames)
-		fprintf(out, "#   names    : %llu frames looked up, %llu without a function, %llu in no object\n",
-			c->nr_frames, c->nr_unnamed, c->nr_unmapped);
+		fprintf(out, "#   names    : %llu of %llu frames without a symbol, %llu of them in no object\n",
+			c->nr_unnamed + c->nr_unmapped, c->nr_frames, c->nr_unmapped);
 }
 
 void print_self_check(FILE *out, const struct report *r, const struct view_opts *opts)
