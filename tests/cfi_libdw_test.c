@@ -134,7 +134,7 @@ static void want_rule(Dwarf_Frame *frame, bool is_signal, struct walk_rule *want
 	}
 	dwarf_frame_register(frame, 6, mem, &ops, &nr);
 	want_saved(ops, nr, &want->bp, &want->bp_off);
-	/* Unless told, libdw takes rbx for lost: its table of callee-saved registers has rax instead. */
+	/* Unless told, libdw takes rbx for lost: its table of saved registers has rax instead. */
 	if (dwarf_frame_register(frame, 3, mem, &ops, &nr) || (ops && !nr))
 		return;
 	want_saved(ops, nr, &want->bx, &want->bx_off);
@@ -224,7 +224,7 @@ FILE_TO_COMPARE(libcrypto, LIBS "libcrypto.so.*", 1);
 FILE_TO_COMPARE(python, "/usr/bin/python3", 1);
 FILE_TO_COMPARE(clang, LIBS "libclang-cpp.so*", 64);
 
-/* libdw knows what the ABI says of registers that CFI does not mention; libdwfl tells it the ABI. */
+/* For registers that CFI does not mention, libdw knows the ABI, which libdwfl tells it. */
 FIXTURE_SETUP(libdw)
 {
 	static const Dwfl_Callbacks callbacks = {

@@ -125,7 +125,7 @@ static int grow_rows(struct builder *b)
 	return 0;
 }
 
-/* From an address on, which is none before the last row's. Rows of no bytes go, equal ones merge. */
+/* @vaddr: not before the last row's. Rows of no bytes go, equal neighbours merge. */
 static int add_row(struct builder *b, __u64 vaddr, const struct walk_rule *rule)
 {
 	struct cfi_table *t = b->table;
@@ -223,8 +223,8 @@ static void sort_by(const struct cfi_fde *from, struct cfi_fde *to, size_t nr, i
 }
 
 /*
- * By address, and otherwise in the order of the file, .eh_frame first. Digit by digit: qsort(3) would
- * take as long as all the rest.
+ * By address, and otherwise in the order of the file, .eh_frame first. Digit by digit, because
+ * qsort(3) would take as long as all the rest.
  */
 static int sort_fdes(struct cfi_frames *frames)
 {

@@ -144,7 +144,7 @@ static int append_cie(struct cfi_frames *frames, const struct cfi_cie *cie)
 	return 0;
 }
 
-/* All of a section, and the number of its FDEs: in .debug_frame these may stand before their CIE. */
+/* All of a section's, and the number of its FDEs, which may stand before their CIE. */
 static int read_cies(struct cfi_frames *frames, const struct reader *r, size_t *nr_fdes)
 {
 	struct cfi_bytes b = { r->sec->data, r->sec->data + r->sec->bytes, false };

@@ -2,11 +2,11 @@
 // sources: plugin/stack/cfi*.c
 // libs: -lz -lzstd
 /*
- * cfi_fuzz.c - CFI of any bytes: an ELF file as a whole, else a section (the lowest bit of the first
- * byte says which one) in a file that is made for it.
+ * cfi_fuzz.c - CFI of any bytes: an ELF file as a whole, else a section (the lowest bit of the
+ * first byte says which one) in a file that is made for it.
  *
  * Seeds in corpus/cfi: what "as" and "ld -N" make of the directives in
- * tests/cfi_test.c, and the sections alone behind a byte 0 or 1.
+ * tests/cfi_*test.c, and the sections alone behind a byte 0 or 1.
  */
 #include <elf.h>
 #include <stdio.h>
