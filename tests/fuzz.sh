@@ -36,12 +36,12 @@ build_fuzzer()
 # run_fuzzer NAME PROGRAM - new inputs go to the first of the two folders
 run_fuzzer()
 {
-	local found=${FUZZ_CORPUS:-$T/found}/$1 seeds=tests/fuzz/corpus/$1
+	local folders=("${FUZZ_CORPUS:-$T/found}/$1")
 
-	mkdir -p "$found"
-	[ -d "$seeds" ] || seeds=
+	mkdir -p "${folders[0]}"
+	[ ! -d "tests/fuzz/corpus/$1" ] || folders+=("tests/fuzz/corpus/$1")
 	timeout -k 10 $((FUZZ_S + 60)) nice "$2" -max_total_time="$FUZZ_S" -rss_limit_mb=512 \
-		-timeout=10 -artifact_prefix="$out/$1-" "$found" $seeds >"$T/fuzz.log" 2>&1
+		-timeout=10 -artifact_prefix="$out/$1-" "${folders[@]}" >"$T/fuzz.log" 2>&1
 }
 
 need_tool clang "fuzzing" || finish
