@@ -266,7 +266,7 @@ FIXTURE_TEARDOWN(feed)
 static int read_report(FIXTURE_DATA(feed) *self)
 {
 	struct machine_opts machine_opts = { .demangle = true };
-	struct feed_opts opts = { .filter = &self->filter, .names = self->names, .max_stack = 127 };
+	struct feed_opts opts = { .filter = &self->filter, .names = self->names };
 	int err;
 
 	err = pdwriter__finish(self->w);
@@ -472,7 +472,7 @@ TEST(a_file_without_allocation_events_is_refused)
 {
 	char path[] = "/tmp/churn-feed-XXXXXX";
 	struct filter filter = {0};
-	struct feed_opts opts = { .filter = &filter, .max_stack = 10 };
+	struct feed_opts opts = { .filter = &filter };
 	struct machine_opts machine_opts = {0};
 	struct pdreader *reader;
 	struct machine *machine;

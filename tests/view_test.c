@@ -459,6 +459,20 @@ TEST_F(report, folded_names_cannot_break_the_format)
 	free(text);
 }
 
+TEST_F(report, folded_paths_are_cut_from_the_site_outwards)
+{
+	const struct frame growing[] = { op_new, vector, grow, main_b, start };
+	char *text;
+
+	add(self->m, 1, 8, 1, 0, growing, 5);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));
+	self->opts.max_stack = 2;
+	text = render(view__folded, self->r, &self->opts);
+	EXPECT_STREQ("demo;main;Tree::grow();std::vector<int>::push_back(int);"
+		     "operator new(unsigned long);malloc 1\n", text);
+	free(text);
+}
+
 TEST_F(report, hostile_names_reach_neither_terminal_nor_json)
 {
 	const struct frame evil[] = { F("\033]0;title\007", 0x800, 0x801), start };

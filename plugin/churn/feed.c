@@ -17,6 +17,12 @@
 #define MAX_LIVE_BLOCKS	((size_t)4 << 20)
 #define MAX_SEEN	((size_t)1 << 20)
 
+/*
+ * The kernel records 127 frames unless told otherwise, and inlined ones come on top. What a sample
+ * is must not depend on what is shown, so --max-stack has no part in this.
+ */
+#define MAX_FRAMES	1024
+
 /* What is remembered of an allocation's chain, beside its stack. */
 #define SEEN_CUT	(1u << 30)
 #define SEEN_REJECTED	(1u << 31)
@@ -62,8 +68,8 @@ static int build(struct feed *f)
 	};
 	int err = roles__init(&f->roles, f->reader);
 
-	f->frames = calloc(f->opts.max_stack, sizeof(*f->frames));
-	f->kinds = calloc(f->opts.max_stack, sizeof(*f->kinds));
+	f->frames = calloc(MAX_FRAMES, sizeof(*f->frames));
+	f->kinds = calloc(MAX_FRAMES, sizeof(*f->kinds));
 	if (!f->frames || !f->kinds)
 		return -ENOMEM;
 	err = err ?: seen__new(MAX_SEEN, &f->alloc_seen);
@@ -162,16 +168,16 @@ static bool make_key(struct feed *f, const struct pdsample *s, struct seen_key *
 
 /*
  * A stack without a user frame gets one without a name.
- * @full: It has all the frames that --max-stack allows; there may be more.
+ * @full: It has all the frames there is room for; there may be more.
  */
 static int add_stack(struct feed *f, const struct pdsample *s, __u32 *ret, bool *full)
 {
 	static const struct frame nowhere;
 	struct stacks *stacks = model__stacks(f->model);
-	size_t nr = machine__resolve(f->machine, s, f->frames, f->opts.max_stack);
+	size_t nr = machine__resolve(f->machine, s, f->frames, MAX_FRAMES);
 	int err = stacks__add(stacks, f->frames, nr, ret);
 
-	*full = nr == f->opts.max_stack;
+	*full = nr == MAX_FRAMES;
 	if (!err && *ret == STACK_NONE) {
 		model__check(f->model)->nr_no_stack++;
 		err = stacks__add(stacks, &nowhere, 1, ret);
@@ -352,7 +358,7 @@ static bool site_passes(const struct feed *f, size_t nr_user)
 
 static __u32 classify_cpu(struct feed *f, const struct pdsample *s)
 {
-	size_t nr = machine__resolve(f->machine, s, f->frames, f->opts.max_stack);
+	size_t nr = machine__resolve(f->machine, s, f->frames, MAX_FRAMES);
 	size_t i, nr_user = 0;
 	__u32 flags = 0;
 

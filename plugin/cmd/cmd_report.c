@@ -49,7 +49,6 @@ static int open_session(struct session *s, struct report_opts *opts)
 	};
 	const struct feed_opts feed_opts = {
 		.filter = &opts->filter, .names = opts->names,
-		.max_stack = opts->view.max_stack,
 		.progress = show_progress, .progress_ctx = &s->progress,
 	};
 	int err;

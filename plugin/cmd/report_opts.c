@@ -184,7 +184,7 @@ void report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 		OPT_STRING(0, "percent-limit", &t.percent_limit, "percent",
 			   "Leave out sites and call paths below this share (default 0)"),
 		OPT_STRING(0, "max-stack", &t.max_stack, "frames",
-			   "Frames of a stack that are looked at (default 127; text shows 8 lines a site)"),
+			   "Frames of a call path that are shown, from the site outwards (default 127; text shows 8 lines a site)"),
 		OPT_STRING('c', "comm", &t.comms, "comm[,comm...]", "Only threads with these names"),
 		OPT_STRING(0, "pid", &t.pids, "pid[,pid...]", "Only these processes"),
 		OPT_STRING(0, "tid", &t.tids, "tid[,tid...]", "Only these threads"),

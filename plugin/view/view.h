@@ -18,7 +18,7 @@
  * @by_bytes: Shares, order and weights by bytes, not by allocations.
  * @min_share: Leave out sites, and branches of call paths, below this share, 0 to 1.
  * @limit: Most sites shown; 0: all.
- * @max_stack: Most frames of a call path shown.
+ * @max_stack: Most frames of a call path shown: the site and its callers. What is equal so far is one.
  * @max_path_lines: Text only: lines of call paths below a site; 0: no limit.
  * @quiet: Nothing but the figures.
  * @verbose: Text only: more of the self-check.
