@@ -514,6 +514,111 @@ TEST_F(model, true_total_lies_within_the_stated_error_as_often_as_it_should)
 	EXPECT_LT(within, 300 * 0.76);
 }
 
+TEST_F(model, a_single_site_has_what_was_counted)
+{
+	struct churn_window w = { .nr_allocs = 90, .alloc_bytes = 1800, .sample_period = 100 };
+
+	add_alloc(self->m, add_stack(self->m, path_a, 4), 1, 30, 100);
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(90, self->r->sites[0].allocs.value);
+	EXPECT_EQ(0, self->r->sites[0].allocs.error);
+	EXPECT_EQ(1800, self->r->sites[0].bytes.value);
+	EXPECT_EQ(0, self->r->sites[0].bytes.error);
+	EXPECT_EQ(20, self->r->sites[0].avg_bytes.value);
+	EXPECT_EQ(90, self->r->paths[0].allocs.value);
+	EXPECT_EQ(90, self->r->sizes[0].count.value);
+	EXPECT_EQ(90, self->r->totals.live_allocs.value);
+}
+
+TEST_F(model, losses_leave_samples_as_they_are)
+{
+	struct churn_window w = { .nr_allocs = 90, .sample_period = 100, .nr_lost_output = 1 };
+
+	add_alloc(self->m, add_stack(self->m, path_a, 4), 1, 30, 100);
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(100, self->r->sites[0].allocs.value);
+}
+
+struct coverage {
+	unsigned int count, bytes, avg;
+	double squares;
+};
+
+/* Two of three calls are of 8 or 2000 bytes in turns, one is of 100 bytes. */
+static void draw_two_sites(struct model *m, __u32 a, __u32 b, unsigned int *seed)
+{
+	int i;
+
+	for (i = 0; i < 30000; i++) {
+		__u64 size = i % 3 == 2 ? 100 : i % 3 ? 8 : 2000;
+
+		if (rand_r(seed) % 20 == 0)
+			add_alloc(m, size == 100 ? b : a, 0, size, 20);
+	}
+}
+
+static void judge_draw(struct coverage *c, const struct report *r)
+{
+	const struct report_site *s = &r->sites[strcmp(site_name(r, 0), "leaf") ? 1 : 0];
+
+	c->count += fabs(s->allocs.value - 20000) <= s->allocs.error;
+	c->bytes += fabs(s->bytes.value - 20080000) <= s->bytes.error;
+	c->avg += fabs(s->avg_bytes.value - 1004) <= s->avg_bytes.error;
+	c->squares += pow(s->allocs.value - 20000, 2);
+}
+
+/* Calibrated, too, the stated error is the real one; and it is smaller: 20 * sqrt(1000/3). */
+TEST_F(model, sites_agree_with_the_whole_and_their_errors_hold)
+{
+	struct churn_window w = { .nr_allocs = 30000, .alloc_bytes = 21080000,
+				  .sample_period = 20 };
+	struct coverage c = {0};
+	unsigned int seed = 7;
+	int draw;
+
+	for (draw = 0; draw < 300; draw++) {
+		struct model_opts opts = { .names = self->names, .max_live = 1 };
+		const struct report *r;
+		struct model *m;
+
+		ASSERT_EQ(0, model__new(&opts, &m));
+		draw_two_sites(m, add_stack(m, path_a, 4), add_stack(m, path_b, 4), &seed);
+		ASSERT_EQ(0, model__add_window(m, 10, &w));
+		ASSERT_EQ(0, model__finish(m, &self->rec, 2000, true, &r));
+		ASSERT_EQ(2, r->nr_sites);
+		EXPECT_LT(fabs(r->sites[0].allocs.value + r->sites[1].allocs.value - 30000), 1e-6);
+		EXPECT_LT(fabs(r->sites[0].bytes.value + r->sites[1].bytes.value - 21080000), 1e-3);
+		judge_draw(&c, r);
+		model__free(m);
+	}
+	EXPECT_GT(c.count, 300 * 0.60);
+	EXPECT_LT(c.count, 300 * 0.76);
+	EXPECT_GT(c.bytes, 300 * 0.60);
+	EXPECT_LT(c.bytes, 300 * 0.76);
+	EXPECT_GT(c.avg, 300 * 0.60);
+	EXPECT_LT(c.avg, 300 * 0.76);
+	EXPECT_LT(sqrt(c.squares / 300), 20 * sqrt(1000 / 3.0) * 1.15);
+}
+
+TEST_F(model, none_of_a_sample_live_is_not_none_at_all)
+{
+	struct churn_window w = { .nr_allocs = 1000, .sample_period = 100 };
+	__u32 stack = add_stack(self->m, path_a, 4);
+	int i;
+
+	for (i = 1; i <= 10; i++) {
+		add_alloc(self->m, stack, i, 8, 100);
+		add_free(self->m, i, 50, 100, 10);
+	}
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(0, self->r->totals.live_allocs.value);
+	EXPECT_GT(self->r->totals.live_most, 298);
+	EXPECT_LT(self->r->totals.live_most, 299);
+}
+
 TEST_F(model, totals_come_from_windows)
 {
 	struct churn_window w = { .nr_allocs = 1000, .alloc_bytes = 9000, .nr_frees = 700,

@@ -391,7 +391,7 @@ TEST_F(report, by_bytes_with_columns)
 	self->opts.by_bytes = true;
 	self->opts.quiet = true;
 	self->opts.limit = 2;
-	ASSERT_EQ(0, columns__parse("-F", "overhead,bytes,bytes_rate,frees,live,live_bytes,srcline,dso,sym",
+	ASSERT_EQ(0, columns__parse("-F", "overhead,bytes,bytes_error,bytes_rate,frees,live,live_bytes,srcline,dso,sym",
 				    &self->opts.fields));
 	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));
 	EXPECT_TRUE(view_matches("tests/data/report-bytes.txt", view__stdio, self->r,

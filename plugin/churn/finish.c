@@ -35,18 +35,6 @@ static struct estimate tally_bytes(const struct tally *t)
 	return estimate_of(t->bytes, t->var_bytes);
 }
 
-/* The ratio of two estimates from the same samples, by linearisation. */
-static struct estimate tally_mean(const struct tally *t)
-{
-	double mean, var;
-
-	if (t->count <= 0)
-		return counted(0);
-	mean = t->bytes / t->count;
-	var = t->var_bytes - 2 * mean * t->cov + mean * mean * t->var;
-	return estimate_of(mean, var > 0 ? var / (t->count * t->count) : 0);
-}
-
 /* When the block's process ended or exec'ed, or the recording did. */
 static __u64 end_of_block(const struct model *m, const struct live_block *b, __u64 end_ns)
 {
@@ -126,7 +114,25 @@ static void finish_totals(struct model *m, bool use_windows)
 	t->freed_before = m->nr_freed_before;
 }
 
-static size_t finish_classes(const struct tally *from, struct report_class *to)
+/* Only where samples and counts are about the same calls. */
+static void init_calibration(struct model *m)
+{
+	const struct report *r = &m->report;
+	size_t i;
+
+	if (!r->recording.has_windows || report__nr_lost(r) || r->check.nr_bad ||
+	    r->recording.truncated)
+		return;
+	for (i = 0; i < m->nr_procs; i++) {
+		if (m->procs[i].tail.nr)
+			return;
+	}
+	calibration__init(&m->calibration, &m->sampled, r->totals.allocs.value,
+			  r->totals.bytes.value);
+}
+
+static size_t finish_classes(const struct model *m, const struct tally *from,
+			     struct report_class *to)
 {
 	size_t first = 0, end = LOG2_CLASSES, i;
 
@@ -136,7 +142,7 @@ static size_t finish_classes(const struct tally *from, struct report_class *to)
 		end--;
 	for (i = first; i < end; i++) {
 		to[i - first].le = log2_class_bound(i);
-		to[i - first].count = tally_count(&from[i]);
+		to[i - first].count = calibration__count(&m->calibration, &from[i]);
 	}
 	return end - first;
 }
@@ -185,6 +191,7 @@ static int cmp_paths(const void *a, const void *b)
 
 static int finish_paths(struct model *m)
 {
+	const struct calibration *c = &m->calibration;
 	size_t i;
 
 	m->report_paths = calloc(m->nr_paths + 1, sizeof(*m->report_paths));
@@ -196,7 +203,8 @@ static int finish_paths(struct model *m)
 		tally__merge(&m->sites[p->site].sum, &p->sum);
 		m->report_paths[i] = (struct report_path){
 			.stack = p->stack, .site = p->site, .fn = p->fn, .comm = p->comm,
-			.allocs = tally_count(&p->sum), .bytes = tally_bytes(&p->sum),
+			.allocs = calibration__count(c, &p->sum),
+			.bytes = calibration__bytes(c, &p->sum),
 		};
 	}
 	qsort(m->report_paths, m->nr_paths, sizeof(*m->report_paths), cmp_paths);
@@ -207,6 +215,7 @@ static int finish_paths(struct model *m)
 
 static int finish_sites(struct model *m)
 {
+	const struct calibration *c = &m->calibration;
 	bool has_frees = m->report.recording.has_frees;
 	size_t i, path = 0;
 
@@ -222,10 +231,12 @@ static int finish_sites(struct model *m)
 			path++;
 		m->report_sites[i] = (struct report_site){
 			.stack = s->stack, .first_path = first, .nr_paths = path - first,
-			.allocs = tally_count(&s->sum),
-			.bytes = tally_bytes(&s->sum), .avg_bytes = tally_mean(&s->sum),
-			.frees = tally_count(&s->freed), .live_allocs = tally_count(&s->live),
-			.live_bytes = tally_bytes(&s->live),
+			.allocs = calibration__count(c, &s->sum),
+			.bytes = calibration__bytes(c, &s->sum),
+			.avg_bytes = calibration__mean(c, &s->sum),
+			.frees = calibration__count(c, &s->freed),
+			.live_allocs = calibration__count(c, &s->live),
+			.live_bytes = calibration__bytes(c, &s->live),
 			.p50_life_ns = has_frees ? lives__median(&s->lives) : NAN,
 		};
 	}
@@ -243,6 +254,19 @@ static void finish_recording(struct model *m, const struct report_recording *rec
 	to->sample_period = m->nr_windows ? m->max_period : m->max_weight;
 }
 
+static void finish_live(struct model *m, const struct tally *live)
+{
+	struct report_totals *t = &m->report.totals;
+	bool known = m->report.recording.has_frees;
+
+	t->live_allocs = known ? calibration__count(&m->calibration, live) : counted(NAN);
+	t->live_bytes = known ? calibration__bytes(&m->calibration, live) : counted(NAN);
+	t->live_most = NAN;
+	/* None in a sample of one in n: (1 - 1/n)^most = 5 %. */
+	if (known && !live->nr && m->sampled.var > 0)
+		t->live_most = log(0.05) / log1p(-1.0 * m->sampled.nr / m->sampled.count);
+}
+
 int model__finish(struct model *m, const struct report_recording *rec, __u64 end_ns,
 		  bool use_windows, const struct report **ret)
 {
@@ -251,18 +275,14 @@ int model__finish(struct model *m, const struct report_recording *rec, __u64 end
 	int err;
 
 	finish_recording(m, rec, use_windows);
-	err = censor_live(m, end_ns, &live);
-	if (!err)
-		err = finish_paths(m);
-	if (!err)
-		err = finish_sites(m);
+	finish_totals(m, use_windows);
+	init_calibration(m);
+	err = censor_live(m, end_ns, &live) ?: finish_paths(m) ?: finish_sites(m);
 	if (err)
 		return err;
-	finish_totals(m, use_windows);
-	r->totals.live_allocs = rec->has_frees ? tally_count(&live) : counted(NAN);
-	r->totals.live_bytes = rec->has_frees ? tally_bytes(&live) : counted(NAN);
-	r->nr_sizes = finish_classes(m->sizes, r->sizes);
-	r->nr_lives = finish_classes(m->lives, r->lives);
+	finish_live(m, &live);
+	r->nr_sizes = finish_classes(m, m->sizes, r->sizes);
+	r->nr_lives = finish_classes(m, m->lives, r->lives);
 	finish_cpu(m);
 	r->probes = m->probes;
 	r->nr_probes = m->nr_probes;

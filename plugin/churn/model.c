@@ -62,26 +62,6 @@ struct report_losses *model__losses(struct model *m)
 	return &m->report.losses;
 }
 
-void tally__add(struct tally *t, __u64 weight, __u64 size_bytes)
-{
-	double w = weight, s = size_bytes, var = w * (w - 1);
-
-	t->count += w;
-	t->bytes += w * s;
-	t->var += var;
-	t->cov += var * s;
-	t->var_bytes += var * s * s;
-}
-
-void tally__merge(struct tally *t, const struct tally *from)
-{
-	t->count += from->count;
-	t->bytes += from->bytes;
-	t->var += from->var;
-	t->cov += from->cov;
-	t->var_bytes += from->var_bytes;
-}
-
 static int find_process(struct model *m, __u32 pid, struct process **ret)
 {
 	__u64 hash = hash_mix(0, pid);

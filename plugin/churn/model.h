@@ -3,7 +3,8 @@
  * model.h - turns samples, in time order, into a report. Pure: no files, no globals.
  *
  * Sampling takes each allocation with probability 1/weight on its own, so the sum of weights
- * estimates the count, and sum w(w-1) its variance; likewise for bytes with the size squared.
+ * estimates the count, and sum w(w-1) its variance; likewise for bytes with the size squared. Where
+ * the whole was counted, its parts are made to agree with it (calibrate.h).
  */
 #ifndef PERF_CHURN_CHURN_MODEL_H
 #define PERF_CHURN_CHURN_MODEL_H

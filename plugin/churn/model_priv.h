@@ -5,15 +5,10 @@
 #ifndef PERF_CHURN_CHURN_MODEL_PRIV_H
 #define PERF_CHURN_CHURN_MODEL_PRIV_H
 
+#include "calibrate.h"
 #include "index.h"
 #include "live.h"
 #include "model.h"
-
-/* Sums of weights w over samples of size s: the estimate, and what its variance is made of. */
-struct tally {
-	double count, bytes;		/* w, w*s */
-	double var, cov, var_bytes;	/* w(w-1), w(w-1)*s, w(w-1)*s*s */
-};
 
 struct path {
 	__u32 stack, fn, site;
@@ -62,6 +57,7 @@ struct model {
 	size_t nr_windows;
 	double failed_var;
 	__u64 max_period, max_weight;
+	struct calibration calibration;
 	double nr_freed_before, nr_freed_inherited;	/* from samples */
 	struct period_sum cpu_allocator, cpu_rest, cpu_probe;
 
@@ -69,8 +65,5 @@ struct model {
 	struct report_site *report_sites;
 	struct report_path *report_paths;
 };
-
-void tally__add(struct tally *t, __u64 weight, __u64 size_bytes);
-void tally__merge(struct tally *t, const struct tally *from);
 
 #endif /* PERF_CHURN_CHURN_MODEL_PRIV_H */

@@ -65,6 +65,11 @@ static double relative_error(const struct estimate *e)
 	return e->value > 0 ? e->error / e->value : 0;
 }
 
+static void print_relative_error(FILE *out, const struct estimate *e)
+{
+	fprintf(out, "%.1f%%", 100 * relative_error(e));
+}
+
 static int cmp_error(const struct site_row *a, const struct site_row *b)
 {
 	return cmp_double(relative_error(&a->site->allocs), relative_error(&b->site->allocs));
@@ -72,7 +77,7 @@ static int cmp_error(const struct site_row *a, const struct site_row *b)
 
 static void print_error(FILE *out, const struct site_row *row)
 {
-	fprintf(out, "%.1f%%", 100 * relative_error(&row->site->allocs));
+	print_relative_error(out, &row->site->allocs);
 }
 
 static void print_rate(FILE *out, const struct site_row *row)
@@ -91,6 +96,16 @@ static int cmp_bytes(const struct site_row *a, const struct site_row *b)
 static void print_bytes(FILE *out, const struct site_row *row)
 {
 	print_estimate_bytes(out, &row->site->bytes);
+}
+
+static int cmp_bytes_error(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(relative_error(&a->site->bytes), relative_error(&b->site->bytes));
+}
+
+static void print_bytes_error(FILE *out, const struct site_row *row)
+{
+	print_relative_error(out, &row->site->bytes);
 }
 
 static void print_bytes_rate(FILE *out, const struct site_row *row)
@@ -204,6 +219,7 @@ static const struct column columns[] = {
 	{ "error", "+-", 6, false, cmp_error, print_error },
 	{ "rate", "Allocs/s", 8, false, cmp_allocs, print_rate },
 	{ "bytes", "Bytes", 8, false, cmp_bytes, print_bytes },
+	{ "bytes_error", "+-", 6, false, cmp_bytes_error, print_bytes_error },
 	{ "bytes_rate", "Bytes/s", 10, false, cmp_bytes, print_bytes_rate },
 	{ "avg", "Avg size", 8, false, cmp_avg, print_avg },
 	{ "life", "Med life", 8, false, cmp_life, print_life },
@@ -273,7 +289,7 @@ int columns__parse(const char *option, const char *keys, struct column_list *ret
 void columns__default(const struct report *r, struct column_list *ret)
 {
 	if (r->totals.sampled_allocs.error > 0)
-		columns__parse("", "share,allocs,error,rate,bytes,avg,life,site", ret);
+		columns__parse("", "share,allocs,error,rate,bytes,bytes_error,avg,life,site", ret);
 	else
 		columns__parse("", "share,allocs,rate,bytes,avg,life,site", ret);
 }

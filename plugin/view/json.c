@@ -53,6 +53,7 @@ static void print_totals(struct json_out *j, const struct report *r)
 	json__estimate(j, "failed", &t->failed);
 	json__estimate(j, "live_allocs", &t->live_allocs);
 	json__estimate(j, "live_bytes", &t->live_bytes);
+	json__number(j, "live_allocs_most", t->live_most);
 	json__number(j, "allocs_per_s", report__rate(r, t->allocs.value));
 	json__number(j, "allocs_per_s_error", report__rate(r, t->allocs.error));
 	json__number(j, "frees_per_s", report__rate(r, t->frees.value));

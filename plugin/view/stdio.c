@@ -180,11 +180,24 @@ static void print_count(FILE *out, const char *title, const struct estimate *e)
 		fprintf(out, " %s", format_error(error, e));
 }
 
+static void print_live(FILE *out, const struct report_totals *t)
+{
+	char bytes[FORMAT_BYTES], error[FORMAT_BYTES], most[FORMAT_BYTES];
+
+	print_total(out, NULL, "Live at end", &t->live_allocs, false);
+	fprintf(out, " %12s", format_bytes(bytes, t->live_bytes.value));
+	if (t->live_bytes.error > 0)
+		fprintf(out, "   %s", format_error(error, &t->live_bytes));
+	if (!isnan(t->live_most))
+		fprintf(out, "   none of the sampled ones; all in all less than %s (95 %%)",
+			format_count(most, ceil(t->live_most)));
+	fputc('\n', out);
+}
+
 static void print_totals(FILE *out, const struct report *r)
 {
 	const struct report_totals *t = &r->totals;
 	struct estimate before = { t->freed_before, 0 };
-	char buf[FORMAT_BYTES];
 
 	print_total(out, r, "Allocations", &t->allocs, false);
 	print_per_second(out, r, &t->allocs, false);
@@ -199,8 +212,7 @@ static void print_totals(FILE *out, const struct report *r)
 	print_per_second(out, r, &t->frees, false);
 	print_count(out, "of blocks allocated before", &before);
 	fputc('\n', out);
-	print_total(out, NULL, "Live at end", &t->live_allocs, false);
-	fprintf(out, " %12s\n", format_bytes(buf, t->live_bytes.value));
+	print_live(out, t);
 }
 
 static void print_cpu(FILE *out, const struct report *r)
