@@ -788,6 +788,48 @@ TEST_F(model, losses_are_counted_once_and_make_lower_bounds)
 	EXPECT_TRUE(report__has_gaps(self->r));
 }
 
+TEST_F(model, losses_say_of_each_figure_what_it_still_is)
+{
+	struct churn_window w = { .nr_allocs = 10, .alloc_bytes = 800, .nr_frees = 6,
+				  .nr_lost_output = 8, .sample_period = 1 };
+	__u32 stack = add_stack(self->m, path_a, 4);
+	int i;
+
+	/* Six of ten allocations are there, and the frees of two of them and of a lost one. */
+	for (i = 1; i <= 6; i++)
+		add_alloc(self->m, stack, i, 80, 1);
+	add_free(self->m, 1, 50, 1, 10);
+	add_free(self->m, 2, 50, 1, 10);
+	add_free(self->m, 7, 50, 1, 10);
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(BOUND_NONE, self->r->totals.allocs.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->totals.sampled_allocs.bound);
+	EXPECT_EQ(BOUND_UPPER, self->r->totals.live_allocs.bound);
+	EXPECT_EQ(4 + 3, self->r->totals.live_allocs.value);
+	EXPECT_EQ(BOUND_UPPER, self->r->totals.live_bytes.bound);
+	EXPECT_EQ(320 + 320, self->r->totals.live_bytes.value);
+	EXPECT_EQ(BOUND_LOWER, self->r->sites[0].allocs.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->sites[0].bytes.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->sites[0].frees.bound);
+	EXPECT_EQ(BOUND_UNKNOWN, self->r->sites[0].live_allocs.bound);
+	EXPECT_EQ(BOUND_UNKNOWN, self->r->sites[0].avg_bytes.bound);
+	EXPECT_EQ(BOUND_UNKNOWN, self->r->sites[0].life_bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->sizes[0].count.bound);
+}
+
+TEST_F(model, time_without_probes_makes_all_counts_too_low)
+{
+	struct churn_window w = { .nr_allocs = 1, .gap_ns = 5, .sample_period = 1 };
+
+	add_alloc(self->m, add_stack(self->m, path_a, 4), 1, 80, 1);
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(BOUND_LOWER, self->r->totals.allocs.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->totals.live_allocs.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->sites[0].live_allocs.bound);
+}
+
 TEST_F(model, other_losses_leave_churn_figures_alone)
 {
 	model__losses(self->m)->perf_other = 6;

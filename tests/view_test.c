@@ -58,7 +58,7 @@ TEST_F(format, figures)
 
 TEST(error_is_relative_and_silent_where_counted)
 {
-	struct estimate counted = { 100, 0 }, small = { 1000, 12 }, big = { 100, 50 };
+	struct estimate counted = { .value = 100 }, small = { 1000, 12, 0 }, big = { 100, 50, 0 };
 	char buf[FORMAT_BYTES];
 
 	EXPECT_STREQ("", format_error(buf, &counted));
@@ -358,6 +358,8 @@ TEST_F(report, losses_are_named_and_make_lower_bounds)
 	model__losses(self->m)->perf_churn = 1200;
 	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));
 	EXPECT_TRUE(view_matches("tests/data/report-losses.txt", view__stdio, self->r,
+				 &self->opts));
+	EXPECT_TRUE(view_matches("tests/data/report-losses.json", view__json, self->r,
 				 &self->opts));
 }
 

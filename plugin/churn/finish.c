@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "model_priv.h"
 
 /* Below this share of the CPU, allocation is not worth anybody's time; above the other, it is. */
@@ -17,12 +18,12 @@
 
 static struct estimate estimate_of(double value, double variance)
 {
-	return (struct estimate){ value, sqrt(variance) };
+	return (struct estimate){ .value = value, .error = sqrt(variance) };
 }
 
 static struct estimate counted(double value)
 {
-	return (struct estimate){ value, 0 };
+	return (struct estimate){ .value = value };
 }
 
 static struct estimate tally_count(const struct tally *t)
@@ -287,6 +288,7 @@ int model__finish(struct model *m, const struct report_recording *rec, __u64 end
 	r->probes = m->probes;
 	r->nr_probes = m->nr_probes;
 	r->stacks = m->stacks;
+	mark_bounds(m);
 	r->verdict = judge(r);
 	*ret = r;
 	return 0;

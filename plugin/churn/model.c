@@ -235,6 +235,7 @@ static int match_free(struct model *m, const struct model_free *f, bool *known)
 	b = live__find(m->live, f->seq);
 	if (!b) {
 		check->nr_freed_unmatched++;
+		m->freed_unmatched += f->weight;
 		return 0;
 	}
 	*known = true;

@@ -58,7 +58,7 @@ struct model {
 	double failed_var;
 	__u64 max_period, max_weight;
 	struct calibration calibration;
-	double nr_freed_before, nr_freed_inherited;	/* from samples */
+	double nr_freed_before, nr_freed_inherited, freed_unmatched;	/* from samples */
 	struct period_sum cpu_allocator, cpu_rest, cpu_probe;
 
 	struct report report;

@@ -13,12 +13,21 @@
 
 struct stacks;
 
+/** enum bound - What a figure is where something is missing. */
+enum bound {
+	BOUND_NONE,
+	BOUND_LOWER,		/* the truth is not below it */
+	BOUND_UPPER,		/* nor above */
+	BOUND_UNKNOWN,		/* it may be off either way */
+};
+
 /**
  * struct estimate - A figure with its standard error, 0 where it was counted.
  */
 struct estimate {
 	double value;
 	double error;
+	enum bound bound;
 };
 
 /**
@@ -134,6 +143,7 @@ struct report_site {
 	size_t first_path, nr_paths;
 	struct estimate allocs, bytes, frees, live_allocs, live_bytes, avg_bytes;
 	double p50_life_ns;
+	enum bound life_bound;
 };
 
 /** struct report_probe - A probed entry point. */

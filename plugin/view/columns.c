@@ -25,19 +25,14 @@ static void print_estimate_count(FILE *out, const struct estimate *e)
 {
 	char buf[FORMAT_BYTES];
 
-	fputs(format_count(buf, e->value), out);
+	fprintf(out, "%s%s", bound_mark(e->bound), format_count(buf, e->value));
 }
 
 static void print_estimate_bytes(FILE *out, const struct estimate *e)
 {
 	char buf[FORMAT_BYTES];
 
-	fputs(format_bytes(buf, e->value), out);
-}
-
-static const char *bound_mark(const struct site_row *row)
-{
-	return report__is_lower_bound(row->report) ? ">=" : "";
+	fprintf(out, "%s%s", bound_mark(e->bound), format_bytes(buf, e->value));
 }
 
 static int cmp_share(const struct site_row *a, const struct site_row *b)
@@ -84,7 +79,7 @@ static void print_rate(FILE *out, const struct site_row *row)
 {
 	char buf[FORMAT_BYTES];
 
-	fprintf(out, "%s%s", bound_mark(row),
+	fprintf(out, "%s%s", bound_mark(row->site->allocs.bound),
 		format_si(buf, report__rate(row->report, row->site->allocs.value)));
 }
 
@@ -112,7 +107,7 @@ static void print_bytes_rate(FILE *out, const struct site_row *row)
 {
 	char buf[FORMAT_BYTES];
 
-	fprintf(out, "%s%s", bound_mark(row),
+	fprintf(out, "%s%s", bound_mark(row->site->bytes.bound),
 		format_bytes(buf, report__rate(row->report, row->site->bytes.value)));
 }
 
@@ -135,7 +130,8 @@ static void print_life(FILE *out, const struct site_row *row)
 {
 	char buf[FORMAT_BYTES];
 
-	fputs(format_ns(buf, row->site->p50_life_ns), out);
+	fprintf(out, "%s%s", isnan(row->site->p50_life_ns) ? "" : bound_mark(row->site->life_bound),
+		format_ns(buf, row->site->p50_life_ns));
 }
 
 static int cmp_frees(const struct site_row *a, const struct site_row *b)
@@ -218,7 +214,7 @@ static const struct column columns[] = {
 	{ "allocs", "Allocations", 14, false, cmp_allocs, print_allocs },
 	{ "error", "+-", 6, false, cmp_error, print_error },
 	{ "rate", "Allocs/s", 8, false, cmp_allocs, print_rate },
-	{ "bytes", "Bytes", 8, false, cmp_bytes, print_bytes },
+	{ "bytes", "Bytes", 9, false, cmp_bytes, print_bytes },
 	{ "bytes_error", "+-", 6, false, cmp_bytes_error, print_bytes_error },
 	{ "bytes_rate", "Bytes/s", 10, false, cmp_bytes, print_bytes_rate },
 	{ "avg", "Avg size", 8, false, cmp_avg, print_avg },

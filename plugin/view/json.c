@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "churn/stacks.h"
@@ -174,6 +175,7 @@ static void print_site_object(struct json_out *j, const struct site_row *row,
 	json__number(j, "allocs_per_s", report__rate(row->report, s->allocs.value));
 	json__estimate(j, "avg_size", &s->avg_bytes);
 	json__number(j, "p50_life_ns", s->p50_life_ns);
+	json__bound(j, "p50_life_ns_bound", isnan(s->p50_life_ns) ? BOUND_NONE : s->life_bound);
 	json__estimate(j, "frees", &s->frees);
 	json__estimate(j, "live_allocs", &s->live_allocs);
 	json__estimate(j, "live_bytes", &s->live_bytes);

@@ -89,8 +89,8 @@ static void print_notes(FILE *out, const struct report *r)
 		fputs("# note     : most stacks end early, as in code without frame pointers:"
 		      " record with --call-graph dwarf\n", out);
 	if (report__is_lower_bound(r))
-		fputs("# note     : what is marked \">=\", and all counts of sites, are lower bounds\n",
-		      out);
+		fputs("# note     : samples are missing: \">=\" marks a lower bound, \"<=\" an upper one,"
+		      " \"~\" what may be off either way\n", out);
 }
 
 static void print_silent_objects(FILE *out, const struct report *r)
@@ -132,28 +132,20 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 	if (r->cpu.nr_samples)
 		fprintf(out, "the allocator takes %.1f %%%s of the CPU, ", 100 * r->cpu.share.value,
 			r->cpu.nr_samples < 100 ? " (few samples)" : "");
-	fprintf(out, "%s allocations/s",
+	fprintf(out, "%s%s allocations/s", bound_mark(r->totals.allocs.bound),
 		format_si(rate, report__rate(r, r->totals.allocs.value)));
 	if (!r->cpu.nr_samples)
 		fputs("; no CPU samples to weigh them against", out);
 	fputc('\n', out);
 }
 
-static const char *bound_mark(const struct report *r)
-{
-	if (r->recording.has_windows)
-		return r->losses.gap_ns || r->recording.truncated ? ">=" : "";
-	return report__is_lower_bound(r) ? ">=" : "";
-}
-
 /* "  Allocations        2,541,003 +- 1.2 %" */
-static void print_total(FILE *out, const struct report *r, const char *title,
-			const struct estimate *e, bool bytes)
+static void print_total(FILE *out, const char *title, const struct estimate *e, bool bytes)
 {
 	const char *(*format)(char *, double) = bytes ? format_bytes : format_count;
 	char value[FORMAT_BYTES], error[FORMAT_BYTES], cell[2 * FORMAT_BYTES];
 
-	snprintf(cell, sizeof(cell), "%s%s", r ? bound_mark(r) : "", format(value, e->value));
+	snprintf(cell, sizeof(cell), "%s%s", bound_mark(e->bound), format(value, e->value));
 	fprintf(out, "  %-12s %15s %-9s", title, cell, format_error(error, e));
 }
 
@@ -164,7 +156,7 @@ static void print_per_second(FILE *out, const struct report *r, const struct est
 	const char *(*format)(char *, double) = bytes ? format_bytes : format_si;
 	char rate[FORMAT_BYTES], cell[2 * FORMAT_BYTES];
 
-	snprintf(cell, sizeof(cell), "%s%s/s", bound_mark(r),
+	snprintf(cell, sizeof(cell), "%s%s/s", bound_mark(e->bound),
 		 format(rate, report__rate(r, e->value)));
 	fprintf(out, " %12s", cell);
 }
@@ -182,10 +174,12 @@ static void print_count(FILE *out, const char *title, const struct estimate *e)
 
 static void print_live(FILE *out, const struct report_totals *t)
 {
-	char bytes[FORMAT_BYTES], error[FORMAT_BYTES], most[FORMAT_BYTES];
+	char bytes[FORMAT_BYTES], cell[2 * FORMAT_BYTES], error[FORMAT_BYTES], most[FORMAT_BYTES];
 
-	print_total(out, NULL, "Live at end", &t->live_allocs, false);
-	fprintf(out, " %12s", format_bytes(bytes, t->live_bytes.value));
+	print_total(out, "Live at end", &t->live_allocs, false);
+	snprintf(cell, sizeof(cell), "%s%s", bound_mark(t->live_bytes.bound),
+		 format_bytes(bytes, t->live_bytes.value));
+	fprintf(out, " %12s", cell);
 	if (t->live_bytes.error > 0)
 		fprintf(out, "   %s", format_error(error, &t->live_bytes));
 	if (!isnan(t->live_most))
@@ -197,18 +191,18 @@ static void print_live(FILE *out, const struct report_totals *t)
 static void print_totals(FILE *out, const struct report *r)
 {
 	const struct report_totals *t = &r->totals;
-	struct estimate before = { t->freed_before, 0 };
+	struct estimate before = { .value = t->freed_before };
 
-	print_total(out, r, "Allocations", &t->allocs, false);
+	print_total(out, "Allocations", &t->allocs, false);
 	print_per_second(out, r, &t->allocs, false);
 	print_count(out, "failed", &t->failed);
 	fputc('\n', out);
-	print_total(out, r, "Bytes", &t->bytes, true);
+	print_total(out, "Bytes", &t->bytes, true);
 	print_per_second(out, r, &t->bytes, true);
 	fputc('\n', out);
 	if (!r->recording.has_frees)
 		return;
-	print_total(out, r, "Frees", &t->frees, false);
+	print_total(out, "Frees", &t->frees, false);
 	print_per_second(out, r, &t->frees, false);
 	print_count(out, "of blocks allocated before", &before);
 	fputc('\n', out);
