@@ -636,7 +636,7 @@ TEST_F(model, totals_come_from_windows)
 	EXPECT_EQ(1400, self->r->totals.frees.value);
 	EXPECT_EQ(40, self->r->totals.failed.value);
 	EXPECT_LT(fabs(sqrt(40 * 9) - self->r->totals.failed.error), 1e-9);
-	EXPECT_EQ(10, self->r->totals.freed_before);
+	EXPECT_TRUE(isnan(self->r->totals.freed_before));
 	EXPECT_EQ(980, self->r->totals.sampled_allocs.value);
 	EXPECT_EQ(10, self->r->recording.sample_period);
 	EXPECT_TRUE(self->r->recording.has_windows);
@@ -726,6 +726,30 @@ TEST_F(model, frees_of_the_parents_blocks_are_not_from_before_the_recording)
 	EXPECT_EQ(2, self->r->check.nr_freed_unseen);
 	EXPECT_EQ(3, self->r->check.nr_freed_inherited);
 	EXPECT_EQ(5, self->r->totals.frees.value);
+}
+
+TEST_F(model, a_sample_does_not_know_what_was_allocated_before)
+{
+	struct churn_window w = { .nr_allocs = 1000, .nr_frees = 5000, .sample_period = 10 };
+
+	ASSERT_EQ(0, model__begin_process(self->m, 10));
+	ASSERT_EQ(0, model__begin_fork(self->m, 11, 10));
+	ASSERT_EQ(0, model__add_window(self->m, 11, &w));
+	ASSERT_EQ(0, model__begin_fork(self->m, 13, 12));
+	ASSERT_EQ(0, model__add_window(self->m, 13, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_TRUE(isnan(self->r->totals.freed_before));
+}
+
+TEST_F(model, a_sample_of_a_process_from_its_start_knows)
+{
+	struct churn_window w = { .nr_allocs = 1000, .nr_frees = 900, .sample_period = 10 };
+
+	ASSERT_EQ(0, model__begin_process(self->m, 10));
+	ASSERT_EQ(0, model__begin_fork(self->m, 11, 10));
+	ASSERT_EQ(0, model__add_window(self->m, 11, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(0, self->r->totals.freed_before);
 }
 
 TEST_F(model, a_block_freed_twice_ends_once)

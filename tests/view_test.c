@@ -339,6 +339,7 @@ TEST_F(report, exact)
 
 TEST_F(report, sampled)
 {
+	model__begin_process(self->m, 10);
 	add_sites(self->m, 100);
 	add_window(self->m, (struct churn_window){
 		.nr_allocs = 10123, .alloc_bytes = 6386000, .nr_frees = 9500, .nr_failed = 300,

@@ -444,8 +444,14 @@ static int handle_comm(void *ctx, __u64 time, __u32 pid, __u32 tid, const char *
 	int err = 0;
 
 	if (exec)
-		err = change_space(f, pid) ?: model__end_process(f->model, pid, time);
+		err = change_space(f, pid) ?: model__end_process(f->model, pid, time) ?:
+		      model__begin_process(f->model, pid);
 	return err ?: machine__comm(f->machine, pid, tid, comm, exec);
+}
+
+static int start_child(struct feed *f, __u32 pid, __u32 ppid)
+{
+	return change_space(f, pid) ?: model__begin_fork(f->model, pid, ppid);
 }
 
 static int handle_fork(void *ctx, __u64 time, __u32 pid, __u32 ppid, __u32 tid, __u32 ptid)
@@ -453,7 +459,7 @@ static int handle_fork(void *ctx, __u64 time, __u32 pid, __u32 ppid, __u32 tid, 
 	struct feed *f = ctx;
 
 	(void)time;
-	return (pid != ppid ? change_space(f, pid) : 0) ?:
+	return (pid != ppid ? start_child(f, pid, ppid) : 0) ?:
 	       machine__fork(f->machine, pid, ppid, tid, ptid);
 }
 

@@ -74,6 +74,23 @@ static int censor_live(struct model *m, __u64 end_ns, struct tally *all)
 	return 0;
 }
 
+/*
+ * A free of a block that was not seen gives an event, and a count, only when every allocation is
+ * seen. In a sample there are none; then a process that began in the recording has none at all.
+ */
+static bool knows_freed_before(const struct model *m)
+{
+	size_t i;
+
+	if (m->report.recording.sample_period <= 1)
+		return true;
+	for (i = 0; i < m->nr_procs; i++) {
+		if (m->procs[i].has_calls && !m->procs[i].from_start)
+			return false;
+	}
+	return true;
+}
+
 /* Counted up to each process's last window, estimated from samples after it. */
 static void finish_counted_totals(struct model *m, struct report_totals *t)
 {
@@ -89,8 +106,8 @@ static void finish_counted_totals(struct model *m, struct report_totals *t)
 	t->bytes = estimate_of(w->alloc_bytes + tail.bytes, tail.var_bytes);
 	t->frees = estimate_of(w->nr_frees + freed.count, freed.var);
 	t->failed = estimate_of(w->nr_failed, m->failed_var);
-	t->freed_before = w->nr_free_unseen > m->nr_freed_inherited ?
-			  w->nr_free_unseen - m->nr_freed_inherited : 0;
+	t->freed_before = knows_freed_before(m) ?
+			  fmax(w->nr_free_unseen - m->nr_freed_inherited, 0) : NAN;
 	t->free_null = w->nr_free_null;
 	t->free_internal = w->nr_free_internal;
 	t->reallocs = w->nr_reallocs;
@@ -112,7 +129,7 @@ static void finish_totals(struct model *m, bool use_windows)
 	t->bytes = t->sampled_bytes;
 	t->frees = t->sampled_frees;
 	t->failed = counted(NAN);
-	t->freed_before = m->nr_freed_before;
+	t->freed_before = knows_freed_before(m) ? m->nr_freed_before : NAN;
 }
 
 /* Only where samples and counts are about the same calls. */

@@ -183,6 +183,7 @@ int model__add_alloc(struct model *m, const struct model_alloc *a)
 		err = follow_block(m, a, path);
 	if (err)
 		return err;
+	p->has_calls = true;
 	tally__add(&m->paths[path].sum, a->weight, a->size_bytes);
 	tally__add(&p->tail, a->weight, a->size_bytes);
 	tally__add(&m->sampled, a->weight, a->size_bytes);
@@ -258,6 +259,7 @@ int model__add_free(struct model *m, const struct model_free *f)
 	err = find_process(m, f->pid, &p);
 	if (err)
 		return err;
+	p->has_calls = true;
 	m->report.check.nr_frees++;
 	tally__add(&m->freed, f->weight, 0);
 	tally__add(&p->tail_freed, f->weight, 0);
@@ -287,6 +289,7 @@ int model__add_window(struct model *m, __u32 pid, const struct churn_window *w)
 		return err;
 	memset(&p->tail, 0, sizeof(p->tail));
 	memset(&p->tail_freed, 0, sizeof(p->tail_freed));
+	p->has_calls = true;
 	add_window_sums(&m->windows, w);
 	losses->output += w->nr_lost_output;
 	losses->map += w->nr_lost_map;
@@ -362,6 +365,31 @@ void model__add_cpu(struct model *m, __u32 flags, __u64 period)
 	}
 	cpu->nr_unnamed_libc += !!(flags & CPU_UNNAMED_LIBC);
 	add_period(&m->cpu_rest, period);
+}
+
+int model__begin_process(struct model *m, __u32 pid)
+{
+	struct process *p;
+	int err = find_process(m, pid, &p);
+
+	if (!err)
+		p->from_start = true;
+	return err;
+}
+
+int model__begin_fork(struct model *m, __u32 pid, __u32 ppid)
+{
+	struct process *p;
+	bool from_start;
+	int err = find_process(m, ppid, &p);
+
+	if (err)
+		return err;
+	from_start = p->from_start;
+	err = find_process(m, pid, &p);
+	if (!err)
+		p->from_start = from_start;
+	return err;
 }
 
 int model__end_process(struct model *m, __u32 pid, __u64 time_ns)

@@ -83,6 +83,16 @@ enum model_cpu_flags {
 
 void model__add_cpu(struct model *m, __u32 flags, __u64 period);
 
+/**
+ * model__begin_process() - Its first allocation was in the recording, or its parent's was.
+ *
+ * Of any other process a sample cannot tell a block from before from one that was passed over.
+ */
+int model__begin_process(struct model *m, __u32 pid);
+
+/** model__begin_fork() - The child is as its parent is. */
+int model__begin_fork(struct model *m, __u32 pid, __u32 ppid);
+
 /** model__end_process() - Its blocks are gone: it ended, or became another program by exec. */
 int model__end_process(struct model *m, __u32 pid, __u64 time_ns);
 

@@ -23,10 +23,11 @@ struct site {
 	struct lives lives;
 };
 
-/* A process: samples since its last window, and the times its heap went away. */
+/* A process: whether its blocks are all from the recording, samples since its last window, and the times its heap went away. */
 struct process {
 	__u32 pid;
 	struct tally tail, tail_freed;
+	bool from_start, has_calls;
 	__u64 *ends_ns;
 	size_t nr_ends, room_ends;
 };

@@ -67,14 +67,14 @@ struct report_losses {
  * struct report_totals - Sums over all sites.
  * @live_allocs, @live_bytes: Allocations whose free was not seen.
  * @live_most: With @live_allocs 0 out of a sample: a bound that holds at 95 %; else NAN.
- * @freed_before: Frees of blocks allocated before the recording began.
+ * @freed_before: Frees of blocks allocated before the recording began; NAN: not known.
  * @sampled_allocs, @sampled_bytes, @sampled_frees: The same from samples alone.
  */
 struct report_totals {
 	struct estimate allocs, bytes, frees, failed, live_allocs, live_bytes;
 	struct estimate sampled_allocs, sampled_bytes, sampled_frees;
-	double live_most;
-	__u64 freed_before, free_null, free_internal, reallocs, hits;
+	double live_most, freed_before;
+	__u64 free_null, free_internal, reallocs, hits;
 };
 
 /**

@@ -59,7 +59,7 @@ static void print_totals(struct json_out *j, const struct report *r)
 	json__number(j, "allocs_per_s_error", report__rate(r, t->allocs.error));
 	json__number(j, "frees_per_s", report__rate(r, t->frees.value));
 	json__number(j, "bytes_per_s", report__rate(r, t->bytes.value));
-	json__u64(j, "freed_before", t->freed_before);
+	json__number(j, "freed_before", t->freed_before);
 	json__u64(j, "reallocs", t->reallocs);
 	json__u64(j, "free_null", t->free_null);
 	json__u64(j, "free_internal", t->free_internal);

@@ -204,7 +204,10 @@ static void print_totals(FILE *out, const struct report *r)
 		return;
 	print_total(out, "Frees", &t->frees, false);
 	print_per_second(out, r, &t->frees, false);
-	print_count(out, "of blocks allocated before", &before);
+	if (isnan(t->freed_before))
+		fputs("   of blocks allocated before: unknown", out);
+	else
+		print_count(out, "of blocks allocated before", &before);
 	fputc('\n', out);
 	print_live(out, t);
 }
