@@ -893,6 +893,7 @@ FIXTURE_VARIANT(verdict) {
 	enum report_verdict want;
 };
 
+FIXTURE_VARIANT_ADD(verdict, one_of_three) { 1, 0, 2, 1000000, VERDICT_SOME };
 FIXTURE_VARIANT_ADD(verdict, plain) { 400, 0, 600, 1000000, VERDICT_CHURN };
 FIXTURE_VARIANT_ADD(verdict, some) { 50, 0, 950, 1000000, VERDICT_SOME };
 FIXTURE_VARIANT_ADD(verdict, not_churn) { 3, 0, 997, 1000000, VERDICT_NOT_CHURN };
@@ -923,6 +924,34 @@ TEST_F(verdict, is_as_the_share_says)
 	EXPECT_EQ(variant->want, r->verdict);
 	model__free(m);
 	names__free(names);
+}
+
+TEST_F(model, few_cpu_samples_have_an_honest_interval)
+{
+	add_cpu(self->m, 3, 0);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(0, self->r->cpu.share.value);
+	EXPECT_TRUE(self->r->cpu.few);
+	EXPECT_EQ(0, self->r->cpu.share_low);
+	EXPECT_LT(fabs(self->r->cpu.share_high - 0.5615), 1e-4);
+	EXPECT_LT(fabs(self->r->cpu.share.error - 0.5615 / 3.92), 1e-4);
+}
+
+TEST_F(model, without_call_graph_the_share_is_a_lower_bound)
+{
+	struct churn_window w = { .nr_allocs = 1000000 };
+
+	self->rec.cpu_call_graph = CALL_GRAPH_NONE;
+	ASSERT_EQ(0, model__add_window(self->m, 1, &w));
+	add_cpu(self->m, 50, CPU_ALLOCATOR);
+	add_cpu(self->m, 500, CPU_KERNEL);
+	add_cpu(self->m, 450, 0);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(0.05, self->r->cpu.share.value);
+	EXPECT_EQ(BOUND_LOWER, self->r->cpu.share.bound);
+	EXPECT_EQ(500, self->r->cpu.nr_kernel);
+	EXPECT_GT(self->r->cpu.share_high, 0.55);
+	EXPECT_EQ(VERDICT_UNKNOWN, self->r->verdict);
 }
 
 static void add_probe(struct model *m, const char *symbol, const char *object, __u32 fn,

@@ -53,6 +53,13 @@ static int join_command(const char *const *words, struct stacks *strings, const 
 	return *ret ? 0 : -ENOMEM;
 }
 
+static enum call_graph call_graph_of(const struct pdevent *event)
+{
+	if (event->attr.sample_type & PERF_SAMPLE_STACK_USER)
+		return CALL_GRAPH_DWARF;
+	return event->attr.sample_type & PERF_SAMPLE_CALLCHAIN ? CALL_GRAPH_FP : CALL_GRAPH_NONE;
+}
+
 int describe_recording(const struct pdreader *r, const struct roles *roles,
 		       struct stacks *strings, struct report_recording *ret)
 {
@@ -67,7 +74,10 @@ int describe_recording(const struct pdreader *r, const struct roles *roles,
 		.has_frees = roles->has[ROLE_FREE],
 		.truncated = info->truncated,
 	};
+	if (roles->alloc)
+		ret->call_graph = call_graph_of(roles->alloc);
 	if (roles->cpu) {
+		ret->cpu_call_graph = call_graph_of(roles->cpu);
 		ret->cpu_event = roles->cpu->name;
 		if (roles->cpu->attr.freq)
 			ret->freq_hz = roles->cpu->attr.sample_freq;

@@ -359,6 +359,7 @@ static bool site_passes(const struct feed *f, size_t nr_user)
 static __u32 classify_cpu(struct feed *f, const struct pdsample *s)
 {
 	size_t nr = machine__resolve(f->machine, s, f->frames, MAX_FRAMES);
+	bool is_kernel = nr && f->frames[0].kernel;
 	size_t i, nr_user = 0;
 	__u32 flags = 0;
 
@@ -378,6 +379,8 @@ static __u32 classify_cpu(struct feed *f, const struct pdsample *s)
 		f->kinds[nr_user] = kind;
 		f->frames[nr_user++] = *frame;
 	}
+	if (is_kernel)
+		flags |= CPU_KERNEL;
 	if (nr_user > 1)
 		flags |= CPU_CHAINED;
 	return site_passes(f, nr_user) ? flags : flags | CPU_REJECTED;
@@ -525,6 +528,8 @@ int feed__report(struct feed *f, const struct report **ret)
 	if (err)
 		return err;
 	rec.filtered = filter__is_set(filter);
+	/* Only a stack copy has the allocator's caller for sure, and so the site of a CPU sample. */
+	rec.share_unknown = filter__has_site(filter) && rec.cpu_call_graph != CALL_GRAPH_DWARF;
 	rec.duration_s = last > first ? (last - first) / 1e9 : 0;
 	return model__finish(f->model, &rec, last, filter__only_pids(filter), ret);
 }

@@ -9,12 +9,7 @@
 
 #include "bounds.h"
 #include "model_priv.h"
-
-/* Below this share of the CPU, allocation is not worth anybody's time; above the other, it is. */
-#define SHARE_NOT_CHURN		0.02
-#define SHARE_CHURN		0.10
-/* Without CPU samples only a rate that cannot matter is judged: some 50 ns an allocation. */
-#define RATE_NOT_CHURN		10000.0
+#include "verdict.h"
 
 static struct estimate estimate_of(double value, double variance)
 {
@@ -163,39 +158,6 @@ static size_t finish_classes(const struct model *m, const struct tally *from,
 		to[i - first].count = calibration__count(&m->calibration, &from[i]);
 	}
 	return end - first;
-}
-
-static void finish_cpu(struct model *m)
-{
-	struct report_cpu *cpu = &m->report.cpu;
-	double all = m->cpu_allocator.sum + m->cpu_rest.sum;
-	double with_probes = all + m->cpu_probe.sum;
-	double share = all > 0 ? m->cpu_allocator.sum / all : 0;
-	double var = m->cpu_allocator.squares * (1 - share) * (1 - share) +
-		     m->cpu_rest.squares * share * share;
-
-	cpu->share = estimate_of(share, all > 0 ? var / (all * all) : 0);
-	cpu->probe_share = with_probes > 0 ? m->cpu_probe.sum / with_probes : 0;
-}
-
-static enum report_verdict judge(const struct report *r)
-{
-	const struct report_cpu *cpu = &r->cpu;
-	double share = cpu->share.value, most;
-
-	if (r->totals.allocs.value <= 0)
-		return VERDICT_EMPTY;
-	if (!cpu->nr_samples)
-		return report__rate(r, r->totals.allocs.value) < RATE_NOT_CHURN ?
-		       VERDICT_NOT_CHURN : VERDICT_UNKNOWN;
-	/* Nothing seen in n samples: 3/n is the 95 % bound. */
-	most = fmax(share + 2 * cpu->share.error, 3.0 / cpu->nr_samples) +
-	       (double)cpu->nr_unnamed_libc / cpu->nr_samples;
-	if (share - cpu->share.error >= SHARE_CHURN)
-		return VERDICT_CHURN;
-	if (share - cpu->share.error >= SHARE_NOT_CHURN)
-		return VERDICT_SOME;
-	return most < SHARE_NOT_CHURN ? VERDICT_NOT_CHURN : VERDICT_UNKNOWN;
 }
 
 static int cmp_paths(const void *a, const void *b)

@@ -363,6 +363,7 @@ void model__add_cpu(struct model *m, __u32 flags, __u64 period)
 		add_period(&m->cpu_allocator, period);
 		return;
 	}
+	cpu->nr_kernel += !!(flags & CPU_KERNEL);
 	cpu->nr_unnamed_libc += !!(flags & CPU_UNNAMED_LIBC);
 	add_period(&m->cpu_rest, period);
 }

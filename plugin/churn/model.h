@@ -79,6 +79,7 @@ enum model_cpu_flags {
 	CPU_PROBE		= 1 << 1,
 	CPU_CHAINED		= 1 << 2,
 	CPU_UNNAMED_LIBC	= 1 << 3,
+	CPU_KERNEL		= 1 << 4,
 };
 
 void model__add_cpu(struct model *m, __u32 flags, __u64 period);

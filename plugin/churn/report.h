@@ -30,6 +30,13 @@ struct estimate {
 	enum bound bound;
 };
 
+/** enum call_graph - How stacks came into the file. */
+enum call_graph {
+	CALL_GRAPH_FP,		/* walked by the kernel, along frame pointers */
+	CALL_GRAPH_DWARF,	/* copied, and unwound by the report */
+	CALL_GRAPH_NONE,	/* the innermost frame alone */
+};
+
 /**
  * struct report_recording - Where the figures come from.
  * @command: Command line of the recorder, quoted for a shell; NULL when not in the file.
@@ -41,6 +48,8 @@ struct estimate {
  * @has_weights: Events made by perf churn; false: somebody else's probes with a size field.
  * @has_frees: Frees were recorded.
  * @has_windows: Exact totals were recorded.
+ * @call_graph, @cpu_call_graph: Of allocations and of CPU samples.
+ * @share_unknown: CPU samples cannot tell the allocator's share of what the report is about.
  * @filtered: Options left some samples out.
  * @truncated: The file ends early.
  */
@@ -49,7 +58,8 @@ struct report_recording {
 	double freq_hz, duration_s;
 	__u64 sample_period;
 	int nr_cpus;
-	bool has_weights, has_frees, has_windows, filtered, truncated;
+	enum call_graph call_graph, cpu_call_graph;
+	bool has_weights, has_frees, has_windows, share_unknown, filtered, truncated;
 };
 
 /**
@@ -80,14 +90,19 @@ struct report_totals {
 /**
  * struct report_cpu - CPU samples, by their period.
  * @share: Part of the CPU time with an allocator function on the stack, probe cost left out.
+ *	NAN: not known. Without call graph a lower bound.
+ * @share_low, @share_high: 95 % interval (Wilson).
+ * @few: So few samples that this is to be shown in place of a standard error.
  * @probe_share: Part of all CPU time that the kernel spent on our probes.
  * @nr_samples: Without probe cost; @nr_chained of them had more than one user frame.
  * @nr_unnamed_libc: Samples at a nameless address in an allocator's object.
+ * @nr_kernel: Samples in the kernel, those of @nr_allocator left out.
  */
 struct report_cpu {
 	struct estimate share;
-	double probe_share;
-	__u64 nr_samples, nr_allocator, nr_probe, nr_chained, nr_unnamed_libc;
+	double share_low, share_high, probe_share;
+	__u64 nr_samples, nr_allocator, nr_probe, nr_chained, nr_unnamed_libc, nr_kernel;
+	bool few;
 };
 
 /**

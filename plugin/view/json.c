@@ -22,6 +22,15 @@ static void print_lost(struct json_out *j, const struct report *r)
 	json__close(j, '}');
 }
 
+static const char *call_graph_name(enum call_graph call_graph)
+{
+	static const char *const names[] = {
+		[CALL_GRAPH_FP] = "fp", [CALL_GRAPH_DWARF] = "dwarf", [CALL_GRAPH_NONE] = "none",
+	};
+
+	return names[call_graph];
+}
+
 static void print_recording(struct json_out *j, const struct report *r)
 {
 	const struct report_recording *rec = &r->recording;
@@ -33,6 +42,8 @@ static void print_recording(struct json_out *j, const struct report *r)
 	json__u64(j, "cpus", rec->nr_cpus > 0 ? rec->nr_cpus : 0);
 	json__string(j, "method", rec->method);
 	json__u64(j, "sample_period", rec->sample_period);
+	json__string(j, "call_graph", call_graph_name(rec->call_graph));
+	json__string(j, "cpu_call_graph", call_graph_name(rec->cpu_call_graph));
 	json__string(j, "cpu_event", rec->cpu_event);
 	json__number(j, "freq_hz", rec->freq_hz);
 	print_lost(j, r);
@@ -91,13 +102,13 @@ static void print_cpu(struct json_out *j, const struct report *r)
 	json__string(j, "verdict", verdict_name(r->verdict));
 	json__u64(j, "samples", c->nr_samples);
 	json__u64(j, "allocator_samples", c->nr_allocator);
-	if (c->nr_samples)
-		json__estimate(j, "allocator_share", &c->share);
-	else
-		json__string(j, "allocator_share", NULL);
+	json__estimate(j, "allocator_share", &c->share);
+	json__number(j, "allocator_share_low", c->share_low);
+	json__number(j, "allocator_share_high", c->share_high);
 	json__u64(j, "probe_samples", c->nr_probe);
 	json__number(j, "probe_share", c->probe_share);
 	json__u64(j, "chained_samples", c->nr_chained);
+	json__u64(j, "kernel_samples", c->nr_kernel);
 	json__u64(j, "unnamed_allocator_samples", c->nr_unnamed_libc);
 	json__close(j, '}');
 }

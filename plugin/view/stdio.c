@@ -75,6 +75,21 @@ static void print_losses(FILE *out, const struct report *r)
 	fprintf(out, "%s\n", *separator ? "" : "nothing");
 }
 
+static void print_stack_note(FILE *out, const struct report *r)
+{
+	bool cut = r->check.nr_cut * 2 > r->check.nr_allocs;
+
+	if (r->recording.call_graph == CALL_GRAPH_NONE)
+		fputs("# note     : recorded without call graph: sites are the allocator's callers,"
+		      " wrappers or not: record with -g\n", out);
+	else if (cut && r->recording.call_graph == CALL_GRAPH_FP)
+		fputs("# note     : most stacks end early, as in code without frame pointers:"
+		      " record with --call-graph dwarf\n", out);
+	else if (cut)
+		fputs("# note     : most stacks end early, as copies are too small for deep ones:"
+		      " record with --call-graph dwarf,SIZE\n", out);
+}
+
 static void print_notes(FILE *out, const struct report *r)
 {
 	if (r->recording.filtered)
@@ -85,9 +100,7 @@ static void print_notes(FILE *out, const struct report *r)
 		      "#            lack the immediate caller\n", out);
 	else if (!r->recording.has_frees)
 		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
-	if (r->check.nr_cut * 2 > r->check.nr_allocs)
-		fputs("# note     : most stacks end early, as in code without frame pointers:"
-		      " record with --call-graph dwarf\n", out);
+	print_stack_note(out, r);
 	if (report__is_lower_bound(r))
 		fputs("# note     : samples are missing: \">=\" marks a lower bound, \"<=\" an upper one,"
 		      " \"~\" what may be off either way\n", out);
@@ -114,6 +127,18 @@ static void print_silent_objects(FILE *out, const struct report *r)
 	}
 }
 
+static void print_verdict_share(FILE *out, const struct report_cpu *c)
+{
+	if (isnan(c->share.value))
+		return;
+	fputs("the allocator takes ", out);
+	if (c->few)
+		fprintf(out, "%.0f to %.0f %%", 100 * c->share_low, 100 * c->share_high);
+	else
+		fprintf(out, "%s%.1f %%", c->share.bound ? "at least " : "", 100 * c->share.value);
+	fprintf(out, "%s of the CPU, ", c->nr_samples < 100 ? " (few samples)" : "");
+}
+
 static void print_verdict(FILE *out, const struct report *r, const struct view_opts *opts)
 {
 	static const char *const words[] = {
@@ -129,13 +154,13 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 		fputs("none was seen in this recording\n", out);
 		return;
 	}
-	if (r->cpu.nr_samples)
-		fprintf(out, "the allocator takes %.1f %%%s of the CPU, ", 100 * r->cpu.share.value,
-			r->cpu.nr_samples < 100 ? " (few samples)" : "");
+	print_verdict_share(out, &r->cpu);
 	fprintf(out, "%s%s allocations/s", bound_mark(r->totals.allocs.bound),
 		format_si(rate, report__rate(r, r->totals.allocs.value)));
 	if (!r->cpu.nr_samples)
 		fputs("; no CPU samples to weigh them against", out);
+	else if (isnan(r->cpu.share.value))
+		fputs("; their share of the CPU is not known", out);
 	fputc('\n', out);
 }
 
@@ -212,17 +237,38 @@ static void print_totals(FILE *out, const struct report *r)
 	print_live(out, t);
 }
 
+static void print_cpu_share(FILE *out, const struct report_cpu *c)
+{
+	char value[FORMAT_BYTES] = "unknown", error[FORMAT_BYTES] = "";
+	bool known = !isnan(c->share.value);
+
+	if (known)
+		snprintf(value, sizeof(value), "%s%.1f %%", bound_mark(c->share.bound),
+			 100 * c->share.value);
+	if (known && c->few)
+		snprintf(error, sizeof(error), "%.0f to %.0f", 100 * c->share_low,
+			 100 * c->share_high);
+	else if (known)
+		snprintf(error, sizeof(error), "+- %.1f", 100 * c->share.error);
+	fprintf(out, "  %-12s %15s %-9s ", "CPU share", value, error);
+	if (!known && c->nr_samples)
+		fputs("stacks recorded without copies do not tell which site the allocator ran for\n", out);
+	else
+		fprintf(out, "%llu of %llu samples %s\n", c->nr_allocator, c->nr_samples,
+			c->share.bound ? "are in an allocator function" :
+					 "have an allocator function on their stack");
+}
+
 static void print_cpu(FILE *out, const struct report *r)
 {
 	const struct report_cpu *c = &r->cpu;
-	char value[FORMAT_BYTES], error[FORMAT_BYTES];
 
 	if (!c->nr_samples && !c->nr_probe)
 		return;
-	snprintf(value, sizeof(value), c->nr_samples ? "%.1f %%" : "-", 100 * c->share.value);
-	snprintf(error, sizeof(error), c->nr_samples ? "+- %.1f" : "", 100 * c->share.error);
-	fprintf(out, "  %-12s %15s %-9s %llu of %llu samples have an allocator function on their stack\n",
-		"CPU share", value, error, c->nr_allocator, c->nr_samples);
+	print_cpu_share(out, c);
+	if (c->share.bound == BOUND_LOWER)
+		fprintf(out, "%41s%llu are in the kernel: without call graph, for the allocator, the probes,"
+			" or neither\n", "", c->nr_kernel);
 	if (c->nr_unnamed_libc)
 		fprintf(out, "%41s%llu more lie in nameless code of the C library: its debug symbols would tell\n",
 			"", c->nr_unnamed_libc);
