@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <subcmd/parse-options.h>
@@ -149,6 +150,28 @@ static bool judge_view(const struct typed *t, struct report_opts *opts)
 	       by_option(t->by, &view->by_bytes);
 }
 
+static void print_filter(FILE *out, const char *option, const char *text)
+{
+	if (text)
+		fprintf(out, "%s%s '%s'", ftell(out) > 0 ? " " : "", option, text);
+}
+
+static bool name_filters(const struct typed *t, struct report_opts *opts)
+{
+	size_t bytes = 0;
+	FILE *out = open_memstream(&opts->filters, &bytes);
+
+	if (!out)
+		return false;
+	print_filter(out, "--comm", t->comms);
+	print_filter(out, "--pid", t->pids);
+	print_filter(out, "--tid", t->tids);
+	print_filter(out, "--dsos", t->dsos);
+	print_filter(out, "--symbols", t->symbols);
+	print_filter(out, "--time", opts->time_text);
+	return !fclose(out);
+}
+
 static bool judge(const struct typed *t, struct report_opts *opts)
 {
 	struct filter *filter = &opts->filter;
@@ -157,6 +180,7 @@ static bool judge(const struct typed *t, struct report_opts *opts)
 	opts->inlines = !t->no_inline;
 	opts->pager = !t->no_pager;
 	return format_option(t, opts) && judge_view(t, opts) && time_option(opts->time_text) &&
+	       name_filters(t, opts) &&
 	       !names__new(t->wrappers, t->nr_wrappers, &opts->names) &&
 	       list_option("--comm", t->comms, &filter->comms) &&
 	       list_option("--dsos", t->dsos, &filter->dsos) &&
@@ -222,5 +246,6 @@ void report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 void report_opts__exit(struct report_opts *opts)
 {
 	filter__exit(&opts->filter);
+	free(opts->filters);
 	names__free(opts->names);
 }

@@ -282,10 +282,36 @@ int columns__parse(const char *option, const char *keys, struct column_list *ret
 	}
 }
 
-void columns__default(const struct report *r, struct column_list *ret)
+static bool has_column(const struct column_list *list, const struct column *column)
 {
+	size_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		if (list->cols[i] == column)
+			return true;
+	}
+	return false;
+}
+
+/* Before the last one, which names the site. */
+static void insert_column(struct column_list *list, const struct column *column)
+{
+	if (has_column(list, column) || list->nr == MAX_COLUMNS ||
+	    column->cmp == cmp_sym || column->cmp == cmp_srcline)
+		return;
+	list->cols[list->nr] = list->cols[list->nr - 1];
+	list->cols[list->nr++ - 1] = column;
+}
+
+void columns__default(const struct report *r, const struct column_list *sort,
+		      struct column_list *ret)
+{
+	size_t i;
+
 	if (r->totals.sampled_allocs.error > 0)
 		columns__parse("", "share,allocs,error,rate,bytes,bytes_error,avg,life,site", ret);
 	else
 		columns__parse("", "share,allocs,rate,bytes,avg,life,site", ret);
+	for (i = 0; i < sort->nr; i++)
+		insert_column(ret, sort->cols[i]);
 }

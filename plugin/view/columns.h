@@ -50,7 +50,11 @@ struct column_list {
  */
 int columns__parse(const char *option, const char *keys, struct column_list *ret);
 
-/** columns__default() - What is shown without -F: the error column only where there is one. */
-void columns__default(const struct report *r, struct column_list *ret);
+/**
+ * columns__default() - What is shown without -F: error columns only where there are errors, and
+ * what is sorted by, unless the site's column has it.
+ */
+void columns__default(const struct report *r, const struct column_list *sort,
+		      struct column_list *ret);
 
 #endif /* PERF_CHURN_VIEW_COLUMNS_H */

@@ -151,7 +151,8 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 	fprintf(out, "%s%s%s: ", opts->color ? "\033[1m" : "", words[r->verdict],
 		opts->color ? "\033[0m" : "");
 	if (r->verdict == VERDICT_EMPTY) {
-		fputs("none was seen in this recording\n", out);
+		fputs(r->recording.filtered ? "none matches the filter\n" :
+					      "none was seen in this recording\n", out);
 		return;
 	}
 	print_verdict_share(out, &r->cpu);

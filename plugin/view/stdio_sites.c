@@ -109,7 +109,7 @@ static int print_rows(FILE *out, const struct report *r, const struct view_opts 
 	int err = 0;
 
 	if (!fields.nr)
-		columns__default(r, &fields);
+		columns__default(r, &opts->sort, &fields);
 	print_titles(out, &fields);
 	for (i = 0; i < nr && !err; i++) {
 		err = print_row(out, &rows[i], &fields, opts->color) ?:
