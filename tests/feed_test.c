@@ -372,6 +372,27 @@ TEST_F(feed, the_file_says_whether_it_has_call_graphs)
 	EXPECT_EQ(CALL_GRAPH_NONE, self->r->recording.cpu_call_graph);
 }
 
+TEST_F(feed, events_left_out_are_named)
+{
+	struct perf_event_attr attrs[3];
+	struct pdwriter_event events[3];
+	struct pdwriter_info info = { .clockid = CLOCK_MONOTONIC };
+	__u64 ids[6];
+
+	set_event(&events[0], &attrs[0], ids, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
+		  "page-faults", 1);
+	set_event(&events[1], &attrs[1], ids, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
+		  "cpu-clock", 2);
+	set_event(&events[2], &attrs[2], ids, PERF_TYPE_TRACEPOINT, CHURN_ALLOC_ID, "churn:alloc", 3);
+	pdwriter__free(self->w);
+	unlink(self->path);
+	ASSERT_EQ(0, pdwriter__new(self->path, &self->w));
+	ASSERT_EQ(0, pdwriter__start(self->w, events, 3, &info));
+	ASSERT_EQ(0, read_report(self));
+	EXPECT_STREQ("cpu-clock", self->r->recording.cpu_event);
+	EXPECT_STREQ("page-faults", self->r->recording.other_events);
+}
+
 TEST_F(feed, a_stack_without_the_caller_or_with_two_is_noticed)
 {
 	__u64 missing[] = { AT(feed_other), AT(feed_main), 0 };

@@ -50,7 +50,7 @@ test_empty_filters()
 	matches_nothing "samples match --symbols 'nosuch'" -S nosuch
 	matches_nothing "samples match --time '0,1'" --time 0,1
 	matches_nothing "samples match --comm 'nosuch' --pid '1'" -c nosuch --pid 1
-	matches_nothing "allocation samples match --symbols 'check_signature'" -S check_signature
+	matches_nothing "allocation samples match --symbols 'finish_request'" -S finish_request
 	report -i $DATA -S parse_line
 	is "a filter that matches says nothing" "" "$(cat "$T/err")"
 }

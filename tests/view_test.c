@@ -369,6 +369,7 @@ TEST_F(report, probes_of_others)
 	self->rec.has_weights = self->rec.has_frees = false;
 	self->rec.method = "event";
 	self->rec.cpu_event = NULL;
+	self->rec.other_events = "page-faults, sched:sched_switch";
 	self->rec.freq_hz = 0;
 	add_sites(self->m, 1);
 	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));

@@ -42,6 +42,7 @@ enum call_graph {
  * @command: Command line of the recorder, quoted for a shell; NULL when not in the file.
  * @method: How calls were seen: "uprobe", "preload", "event"; NULL when the file does not say.
  * @cpu_event: Name of the CPU event; NULL when there is none.
+ * @other_events: Names of sampling events that are not looked at, ", " between them; NULL: none.
  * @freq_hz: Its frequency, 0 when it has a fixed period.
  * @sample_period: One allocation in so many is sampled; 1: all, 0: unknown.
  * @duration_s: What the rates are over.
@@ -54,7 +55,7 @@ enum call_graph {
  * @truncated: The file ends early.
  */
 struct report_recording {
-	const char *command, *method, *cpu_event, *hostname;
+	const char *command, *method, *cpu_event, *other_events, *hostname;
 	double freq_hz, duration_s;
 	__u64 sample_period;
 	int nr_cpus;

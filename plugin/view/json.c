@@ -45,6 +45,7 @@ static void print_recording(struct json_out *j, const struct report *r)
 	json__string(j, "call_graph", call_graph_name(rec->call_graph));
 	json__string(j, "cpu_call_graph", call_graph_name(rec->cpu_call_graph));
 	json__string(j, "cpu_event", rec->cpu_event);
+	json__string(j, "other_events", rec->other_events);
 	json__number(j, "freq_hz", rec->freq_hz);
 	print_lost(j, r);
 	json__number(j, "gap_s", r->losses.gap_ns / 1e9);

@@ -90,6 +90,19 @@ static void print_stack_note(FILE *out, const struct report *r)
 		      " record with --call-graph dwarf,SIZE\n", out);
 }
 
+static void print_other_events(FILE *out, const struct report_recording *rec)
+{
+	if (!rec->other_events)
+		return;
+	fputs("# note     : not in this report: ", out);
+	print_text(out, rec->other_events);
+	if (rec->cpu_event) {
+		fputs("; CPU shares are by ", out);
+		print_text(out, rec->cpu_event);
+	}
+	fputc('\n', out);
+}
+
 static void print_notes(FILE *out, const struct report *r)
 {
 	if (r->recording.filtered)
@@ -100,6 +113,7 @@ static void print_notes(FILE *out, const struct report *r)
 		      "#            lack the immediate caller\n", out);
 	else if (!r->recording.has_frees)
 		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
+	print_other_events(out, &r->recording);
 	print_stack_note(out, r);
 	if (report__is_lower_bound(r))
 		fputs("# note     : samples are missing: \">=\" marks a lower bound, \"<=\" an upper one,"
