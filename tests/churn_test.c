@@ -763,6 +763,26 @@ TEST_F(model, a_block_freed_twice_ends_once)
 	EXPECT_EQ(1, self->r->check.nr_freed_unmatched);
 }
 
+TEST_F(model, a_free_that_comes_first_ends_its_block)
+{
+	struct churn_window w = { .nr_allocs = 2, .nr_frees = 1, .end_ns = 5000,
+				  .sample_period = 1 };
+	__u32 stack = add_stack(self->m, path_a, 4);
+
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	add_free(self->m, 1, 50, 1, 10);
+	add_alloc(self->m, stack, 1, 100, 1);
+	add_alloc(self->m, stack, 2, 100, 1);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 9000, true, &self->r));
+	EXPECT_EQ(1, self->r->totals.live_allocs.value);
+	EXPECT_EQ(1, self->r->check.nr_freed);
+	EXPECT_EQ(0, self->r->check.nr_freed_unmatched);
+	EXPECT_EQ(1, self->r->nr_lives);
+	/* And what the window has counted is not counted again. */
+	EXPECT_EQ(2, self->r->totals.allocs.value);
+	EXPECT_EQ(1, self->r->totals.frees.value);
+}
+
 TEST_F(model, a_forked_child_frees_its_copy_only)
 {
 	add_alloc(self->m, add_stack(self->m, path_a, 4), 1, 100, 1);

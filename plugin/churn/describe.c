@@ -108,6 +108,7 @@ int describe_recording(const struct pdreader *r, const struct roles *roles,
 		.has_weights = !roles->has[ROLE_FOREIGN],
 		.has_frees = roles->has[ROLE_FREE],
 		.truncated = info->truncated,
+		.nr_late = info->nr_late,
 	};
 	if (roles->alloc)
 		ret->call_graph = call_graph_of(roles->alloc);

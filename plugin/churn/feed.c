@@ -300,7 +300,7 @@ static int take_free(struct feed *f, const struct role *role, const struct pdsam
 	}
 	check_caller(model__check(f->model), s, e.caller, e.flags);
 	free = (struct model_free){
-		.lifetime_ns = e.lifetime_ns, .weight = e.weight ?: 1, .seq = e.seq,
+		.time_ns = s->time, .lifetime_ns = e.lifetime_ns, .weight = e.weight ?: 1, .seq = e.seq,
 		.pid = s->pid, .flags = e.flags, .counted = passes(f, s),
 		.need_site = filter__has_site(f->opts.filter),
 	};

@@ -53,21 +53,25 @@ struct model_alloc {
 int model__add_alloc(struct model *m, const struct model_alloc *a);
 
 /**
- * struct model_free - A free of a sampled allocation, or of a block never seen.
+ * struct model_free - A free of a sampled allocation, or of a block never seen. Where a file is
+ * out of order it may come before its allocation.
  * @seq: Of its allocation, 0 when unseen.
  * @flags: enum churn_flags.
  * @counted: Counts as a free; false: only ends the life of its block (a filter left it out).
  * @need_site: Counts only when its allocation is known (a filter on sites).
  */
 struct model_free {
-	__u64 lifetime_ns, weight, seq;
+	__u64 time_ns, lifetime_ns, weight, seq;
 	__u32 pid, flags;
 	bool counted, need_site;
 };
 
 int model__add_free(struct model *m, const struct model_free *f);
 
-/** model__add_window() - Exact totals of one process since its previous window. */
+/**
+ * model__add_window() - Exact totals of one process since its previous window. Samples up to its
+ * end are in it, even if they come later.
+ */
 int model__add_window(struct model *m, __u32 pid, const struct churn_window *w);
 
 /** model__add_probe() - Strings are copied. */

@@ -28,6 +28,7 @@ struct process {
 	__u32 pid;
 	struct tally tail, tail_freed;
 	bool from_start, has_calls;
+	__u64 counted_ns;	/* end of its last window */
 	__u64 *ends_ns;
 	size_t nr_ends, room_ends;
 };
@@ -40,6 +41,7 @@ struct period_sum {
 struct model {
 	struct stacks *stacks;
 	struct live *live;
+	struct live *early;	/* frees whose allocation has not come; time_ns is the lifetime */
 	struct report_probe *probes;
 	size_t nr_probes, room_probes;
 	struct path *paths;

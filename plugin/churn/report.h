@@ -51,13 +51,14 @@ enum call_graph {
  * @has_windows: Exact totals were recorded.
  * @call_graph, @cpu_call_graph: Of allocations and of CPU samples.
  * @share_unknown: CPU samples cannot tell the allocator's share of what the report is about.
+ * @nr_late: Records out of order.
  * @filtered: Options left some samples out.
  * @truncated: The file ends early.
  */
 struct report_recording {
 	const char *command, *method, *cpu_event, *other_events, *hostname;
 	double freq_hz, duration_s;
-	__u64 sample_period;
+	__u64 sample_period, nr_late;
 	int nr_cpus;
 	enum call_graph call_graph, cpu_call_graph;
 	bool has_weights, has_frees, has_windows, share_unknown, filtered, truncated;

@@ -115,6 +115,9 @@ static void print_notes(FILE *out, const struct report *r)
 		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
 	print_other_events(out, &r->recording);
 	print_stack_note(out, r);
+	if (r->recording.nr_late)
+		fprintf(out, "# note     : %llu records came out of order: only names may suffer\n",
+			r->recording.nr_late);
 	if (report__is_lower_bound(r))
 		fputs("# note     : samples are missing: \">=\" marks a lower bound, \"<=\" an upper one,"
 		      " \"~\" what may be off either way\n", out);
