@@ -63,6 +63,70 @@ test_sort_columns()
 	has "-F shows what it says" '^# +Share  Site$' "$T/out"
 }
 
+
+# refused NAME REGEX OPTIONS - status 129 and one line
+refused()
+{
+	local name=$1 regex=$2 status=0
+
+	shift 2
+	report -i $DATA "$@" || status=$?
+	is "$name: status" 129 $status
+	has "$name: says why" "$regex" "$T/err"
+}
+
+# title NAME REGEX OPTIONS
+title()
+{
+	local name=$1 regex=$2
+
+	shift 2
+	report -i $DATA -q "$@"
+	has "$name" "$regex" "$T/out"
+}
+
+# What perf report's users type.
+test_perf_options()
+{
+	title "-n shows the number of samples" '^# +Share +Samples ' -n
+	has "-n: as many as there are" '^ +44\.32% +1,600 +1,600 ' "$T/out"
+	title "-F +col adds" '^# +Share .* Med life +Live bytes  Site$' -F +live_bytes
+	title "-s +col keeps the order and shows it" '^# +Share .* Live  Site$' -s +live
+	title "-g none leaves the sites" ' parse_line \(demo\.c:57\)$' -g none
+	lacks "-g none shows no call paths" '^ +---' "$T/out"
+	title "-g alone is the default" '^ +---' -g --no-children
+	report -i $DATA --header-only
+	has "--header-only has the header" '^# command ' "$T/out"
+	lacks "--header-only has nothing else" '^[^#]' "$T/out"
+	report -i $DATA -q -t , -F share,allocs,bytes,life,site --limit 2
+	is "-t: keys" "# share,allocs,bytes,life,site" "$(sed -n 1p "$T/out")"
+	has "-t: plain numbers" '^44\.32%,1600,18[0-9]{3},[0-9.]+,parse_line \(demo\.c:[0-9]+\)$' "$T/out"
+	is "-t: a line a site" 3 "$(wc -l <"$T/out")"
+	is "-C of all CPUs leaves nothing out" "$(sites)" "$(sites -C 0-4095)"
+	is "-C 0 and the others make up the whole" 3610 \
+		$(($(allocs -C 0) + $(allocs -C 1-4095)))
+	is "--comms is --comm" "$(found --comm demo)" "$(found --comms demo)"
+	refused "-C with text" "'x'" -C x
+	refused "-C backwards" "'3-1'" -C 3-1
+	refused "-g of another kind" "'fractal'" -g fractal
+	refused "--children" 'children' --children
+	refused "-t of two characters" "'ab'" -t ab
+	refused "-t with --json" 'go with text' -t , --json
+}
+
+allocs()
+{
+	perf-churn report -i $DATA --json "$@" 2>/dev/null | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["totals"]["allocs"])'
+}
+
+sites()
+{
+	perf-churn report -i $DATA --json "$@" | sed -n '/"sites"/,/^  ]/p'
+}
+
+test_perf_options
 test_max_stack
 test_empty_filters
 test_sort_columns

@@ -210,7 +210,7 @@ static int find_alloc_stack(struct feed *f, const struct pdsample *s, __u32 *ret
 
 static bool passes(struct feed *f, const struct pdsample *s)
 {
-	return filter__time(f->opts.filter, s->time) &&
+	return filter__time(f->opts.filter, s->time) && filter__cpu(f->opts.filter, s->cpu) &&
 	       filter__thread(f->opts.filter, s->pid, s->tid,
 			      machine__thread_comm(f->machine, s->pid, s->tid));
 }

@@ -210,7 +210,7 @@ static int finish_sites(struct model *m)
 		while (path < m->nr_paths && m->report_paths[path].site == i)
 			path++;
 		m->report_sites[i] = (struct report_site){
-			.stack = s->stack, .first_path = first, .nr_paths = path - first,
+			.stack = s->stack, .nr_samples = s->sum.nr, .first_path = first, .nr_paths = path - first,
 			.allocs = calibration__count(c, &s->sum),
 			.bytes = calibration__bytes(c, &s->sum),
 			.avg_bytes = calibration__mean(c, &s->sum),

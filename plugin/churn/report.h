@@ -157,6 +157,7 @@ struct report_path {
  */
 struct report_site {
 	__u32 stack;
+	__u64 nr_samples;
 	size_t first_path, nr_paths;
 	struct estimate allocs, bytes, frees, live_allocs, live_bytes, avg_bytes;
 	double p50_life_ns;

@@ -21,18 +21,26 @@ static int cmp_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) : !a - !b;
 }
 
-static void print_estimate_count(FILE *out, const struct estimate *e)
+/* Unknown is nothing to a program, and "-" to a reader. */
+static void print_figure(FILE *out, const struct site_row *row, double value, enum bound bound,
+			 const char *(*format)(char *, double))
 {
 	char buf[FORMAT_BYTES];
 
-	fprintf(out, "%s%s", bound_mark(e->bound), format_count(buf, e->value));
+	if (!row->raw)
+		fprintf(out, "%s%s", isnan(value) ? "" : bound_mark(bound), format(buf, value));
+	else if (!isnan(value))
+		fprintf(out, "%.*f", value == floor(value) ? 0 : 2, value);
 }
 
-static void print_estimate_bytes(FILE *out, const struct estimate *e)
+static void print_estimate_count(FILE *out, const struct site_row *row, const struct estimate *e)
 {
-	char buf[FORMAT_BYTES];
+	print_figure(out, row, e->value, e->bound, format_count);
+}
 
-	fprintf(out, "%s%s", bound_mark(e->bound), format_bytes(buf, e->value));
+static void print_estimate_bytes(FILE *out, const struct site_row *row, const struct estimate *e)
+{
+	print_figure(out, row, e->value, e->bound, format_bytes);
 }
 
 static int cmp_share(const struct site_row *a, const struct site_row *b)
@@ -45,6 +53,16 @@ static void print_share(FILE *out, const struct site_row *row)
 	fprintf(out, "%.2f%%", 100 * row->share);
 }
 
+static int cmp_samples(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->nr_samples, b->site->nr_samples);
+}
+
+static void print_samples(FILE *out, const struct site_row *row)
+{
+	print_figure(out, row, row->site->nr_samples, BOUND_NONE, format_count);
+}
+
 static int cmp_allocs(const struct site_row *a, const struct site_row *b)
 {
 	return cmp_double(a->site->allocs.value, b->site->allocs.value);
@@ -52,7 +70,7 @@ static int cmp_allocs(const struct site_row *a, const struct site_row *b)
 
 static void print_allocs(FILE *out, const struct site_row *row)
 {
-	print_estimate_count(out, &row->site->allocs);
+	print_estimate_count(out, row, &row->site->allocs);
 }
 
 static double relative_error(const struct estimate *e)
@@ -77,10 +95,8 @@ static void print_error(FILE *out, const struct site_row *row)
 
 static void print_rate(FILE *out, const struct site_row *row)
 {
-	char buf[FORMAT_BYTES];
-
-	fprintf(out, "%s%s", bound_mark(row->site->allocs.bound),
-		format_si(buf, report__rate(row->report, row->site->allocs.value)));
+	print_figure(out, row, report__rate(row->report, row->site->allocs.value),
+		     row->site->allocs.bound, format_si);
 }
 
 static int cmp_bytes(const struct site_row *a, const struct site_row *b)
@@ -90,7 +106,7 @@ static int cmp_bytes(const struct site_row *a, const struct site_row *b)
 
 static void print_bytes(FILE *out, const struct site_row *row)
 {
-	print_estimate_bytes(out, &row->site->bytes);
+	print_estimate_bytes(out, row, &row->site->bytes);
 }
 
 static int cmp_bytes_error(const struct site_row *a, const struct site_row *b)
@@ -105,10 +121,8 @@ static void print_bytes_error(FILE *out, const struct site_row *row)
 
 static void print_bytes_rate(FILE *out, const struct site_row *row)
 {
-	char buf[FORMAT_BYTES];
-
-	fprintf(out, "%s%s", bound_mark(row->site->bytes.bound),
-		format_bytes(buf, report__rate(row->report, row->site->bytes.value)));
+	print_figure(out, row, report__rate(row->report, row->site->bytes.value),
+		     row->site->bytes.bound, format_bytes);
 }
 
 static int cmp_avg(const struct site_row *a, const struct site_row *b)
@@ -118,7 +132,7 @@ static int cmp_avg(const struct site_row *a, const struct site_row *b)
 
 static void print_avg(FILE *out, const struct site_row *row)
 {
-	print_estimate_bytes(out, &row->site->avg_bytes);
+	print_estimate_bytes(out, row, &row->site->avg_bytes);
 }
 
 static int cmp_life(const struct site_row *a, const struct site_row *b)
@@ -128,10 +142,7 @@ static int cmp_life(const struct site_row *a, const struct site_row *b)
 
 static void print_life(FILE *out, const struct site_row *row)
 {
-	char buf[FORMAT_BYTES];
-
-	fprintf(out, "%s%s", isnan(row->site->p50_life_ns) ? "" : bound_mark(row->site->life_bound),
-		format_ns(buf, row->site->p50_life_ns));
+	print_figure(out, row, row->site->p50_life_ns, row->site->life_bound, format_ns);
 }
 
 static int cmp_frees(const struct site_row *a, const struct site_row *b)
@@ -141,7 +152,7 @@ static int cmp_frees(const struct site_row *a, const struct site_row *b)
 
 static void print_frees(FILE *out, const struct site_row *row)
 {
-	print_estimate_count(out, &row->site->frees);
+	print_estimate_count(out, row, &row->site->frees);
 }
 
 static int cmp_live(const struct site_row *a, const struct site_row *b)
@@ -151,7 +162,7 @@ static int cmp_live(const struct site_row *a, const struct site_row *b)
 
 static void print_live(FILE *out, const struct site_row *row)
 {
-	print_estimate_count(out, &row->site->live_allocs);
+	print_estimate_count(out, row, &row->site->live_allocs);
 }
 
 static int cmp_live_bytes(const struct site_row *a, const struct site_row *b)
@@ -161,7 +172,7 @@ static int cmp_live_bytes(const struct site_row *a, const struct site_row *b)
 
 static void print_live_bytes(FILE *out, const struct site_row *row)
 {
-	print_estimate_bytes(out, &row->site->live_bytes);
+	print_estimate_bytes(out, row, &row->site->live_bytes);
 }
 
 static const struct stack_frame *row_frame(const struct site_row *row)
@@ -211,6 +222,7 @@ static void print_site_name(FILE *out, const struct site_row *row)
 
 static const struct column columns[] = {
 	{ "share", "Share", 7, false, cmp_share, print_share },
+	{ "samples", "Samples", 9, false, cmp_samples, print_samples },
 	{ "allocs", "Allocations", 14, false, cmp_allocs, print_allocs },
 	{ "error", "+-", 6, false, cmp_error, print_error },
 	{ "rate", "Allocs/s", 8, false, cmp_allocs, print_rate },
@@ -265,6 +277,8 @@ static int reject_column(const char *option, const char *key, size_t bytes)
 int columns__parse(const char *option, const char *keys, struct column_list *ret)
 {
 	ret->nr = 0;
+	ret->add = *keys == '+';
+	keys += ret->add;
 	for (;;) {
 		size_t bytes = strcspn(keys, ",");
 		const struct column *column = find_column(keys, bytes);
@@ -293,11 +307,9 @@ static bool has_column(const struct column_list *list, const struct column *colu
 	return false;
 }
 
-/* Before the last one, which names the site. */
-static void insert_column(struct column_list *list, const struct column *column)
+void columns__add(struct column_list *list, const struct column *column)
 {
-	if (has_column(list, column) || list->nr == MAX_COLUMNS ||
-	    column->cmp == cmp_sym || column->cmp == cmp_srcline)
+	if (has_column(list, column) || list->nr == MAX_COLUMNS)
 		return;
 	list->cols[list->nr] = list->cols[list->nr - 1];
 	list->cols[list->nr++ - 1] = column;
@@ -312,6 +324,20 @@ void columns__default(const struct report *r, const struct column_list *sort,
 		columns__parse("", "share,allocs,error,rate,bytes,bytes_error,avg,life,site", ret);
 	else
 		columns__parse("", "share,allocs,rate,bytes,avg,life,site", ret);
-	for (i = 0; i < sort->nr; i++)
-		insert_column(ret, sort->cols[i]);
+	for (i = 0; i < sort->nr; i++) {
+		if (sort->cols[i]->cmp != cmp_sym && sort->cols[i]->cmp != cmp_srcline)
+			columns__add(ret, sort->cols[i]);
+	}
+}
+
+void columns__add_samples(struct column_list *list)
+{
+	const struct column *samples = find_column("samples", strlen("samples"));
+	size_t i;
+
+	if (has_column(list, samples) || list->nr == MAX_COLUMNS)
+		return;
+	for (i = list->nr++; i > 1; i--)
+		list->cols[i] = list->cols[i - 1];
+	list->cols[i] = samples;
 }

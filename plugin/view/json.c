@@ -183,6 +183,7 @@ static void print_site_object(struct json_out *j, const struct site_row *row,
 	json__string(j, "srcline", f->srcline);
 	print_stack(j, row->report, s, opts);
 	json__number(j, "share", row->share);
+	json__u64(j, "samples", s->nr_samples);
 	json__estimate(j, "allocs", &s->allocs);
 	json__estimate(j, "bytes", &s->bytes);
 	json__number(j, "allocs_per_s", report__rate(row->report, s->allocs.value));

@@ -65,7 +65,10 @@ int rows__new(const struct report *r, const struct view_opts *opts, struct site_
 		double share = all > 0 ? weight_of(&r->sites[i], opts->by_bytes) / all : 0;
 
 		if (share >= opts->min_share)
-			rows[nr++] = (struct site_row){ r, &r->sites[i], i, 0, share };
+			rows[nr++] = (struct site_row){
+				.report = r, .site = &r->sites[i], .site_idx = i, .share = share,
+				.raw = opts->separator,
+			};
 	}
 	qsort_r(rows, nr, sizeof(*rows), cmp_rows, (void *)&opts->sort);
 	for (i = 0; i < nr; i++)

@@ -295,17 +295,27 @@ static void print_cpu(FILE *out, const struct report *r)
 			"", c->nr_probe, 100 * c->probe_share);
 }
 
+static void print_header(FILE *out, const struct report *r)
+{
+	print_recording(out, r);
+	print_events(out, r);
+	print_losses(out, r);
+	print_notes(out, r);
+	print_silent_objects(out, r);
+	fputs("#\n", out);
+}
+
 int view__stdio(FILE *out, const struct report *r, const struct view_opts *opts)
 {
 	int err;
 
+	if (!opts->quiet || opts->header_only)
+		print_header(out, r);
+	if (opts->header_only)
+		return 0;
+	if (opts->separator)
+		return print_sites_table(out, r, opts);
 	if (!opts->quiet) {
-		print_recording(out, r);
-		print_events(out, r);
-		print_losses(out, r);
-		print_notes(out, r);
-		print_silent_objects(out, r);
-		fputs("#\n", out);
 		print_verdict(out, r, opts);
 		fputc('\n', out);
 	}
