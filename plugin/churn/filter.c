@@ -194,7 +194,8 @@ bool filter__has_site(const struct filter *f)
 
 bool filter__only_pids(const struct filter *f)
 {
-	return !f->tids.nr && !f->cpus.nr && !f->comms.nr && !filter__has_site(f) && !f->start_ns && !f->end_ns;
+	return !f->tids.nr && !f->cpus.nr && !f->comms.nr && !filter__has_site(f) &&
+	       !f->start_ns && !f->end_ns;
 }
 
 bool filter__is_set(const struct filter *f)

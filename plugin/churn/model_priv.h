@@ -23,7 +23,10 @@ struct site {
 	struct lives lives;
 };
 
-/* A process: whether its blocks are all from the recording, samples since its last window, and the times its heap went away. */
+/*
+ * A process: whether its blocks are all from the recording, samples since its last window, and
+ * the times its heap went away.
+ */
 struct process {
 	__u32 pid;
 	struct tally tail, tail_freed;

@@ -191,7 +191,8 @@ int print_sites_table(FILE *out, const struct report *r, const struct view_opts 
 	if (rows__new(r, opts, &rows, &nr))
 		return -ENOMEM;
 	if (!opts->separator)
-		fprintf(out, "\n# Sites by %s\n#\n", opts->sort.nr ? opts->sort.cols[0]->key : opts->by_bytes ? "bytes" : "allocations");
+		fprintf(out, "\n# Sites by %s\n#\n", opts->sort.nr ? opts->sort.cols[0]->key :
+			opts->by_bytes ? "bytes" : "allocations");
 	err = print_rows(out, r, opts, rows, nr);
 	free(rows);
 	return err;
