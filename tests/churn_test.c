@@ -514,6 +514,111 @@ TEST_F(model, true_total_lies_within_the_stated_error_as_often_as_it_should)
 	EXPECT_LT(within, 300 * 0.76);
 }
 
+TEST_F(model, a_single_site_has_what_was_counted)
+{
+	struct churn_window w = { .nr_allocs = 90, .alloc_bytes = 1800, .sample_period = 100 };
+
+	add_alloc(self->m, add_stack(self->m, path_a, 4), 1, 30, 100);
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(90, self->r->sites[0].allocs.value);
+	EXPECT_EQ(0, self->r->sites[0].allocs.error);
+	EXPECT_EQ(1800, self->r->sites[0].bytes.value);
+	EXPECT_EQ(0, self->r->sites[0].bytes.error);
+	EXPECT_EQ(20, self->r->sites[0].avg_bytes.value);
+	EXPECT_EQ(90, self->r->paths[0].allocs.value);
+	EXPECT_EQ(90, self->r->sizes[0].count.value);
+	EXPECT_EQ(90, self->r->totals.live_allocs.value);
+}
+
+TEST_F(model, losses_leave_samples_as_they_are)
+{
+	struct churn_window w = { .nr_allocs = 90, .sample_period = 100, .nr_lost_output = 1 };
+
+	add_alloc(self->m, add_stack(self->m, path_a, 4), 1, 30, 100);
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(100, self->r->sites[0].allocs.value);
+}
+
+struct coverage {
+	unsigned int count, bytes, avg;
+	double squares;
+};
+
+/* Two of three calls are of 8 or 2000 bytes in turns, one is of 100 bytes. */
+static void draw_two_sites(struct model *m, __u32 a, __u32 b, unsigned int *seed)
+{
+	int i;
+
+	for (i = 0; i < 30000; i++) {
+		__u64 size = i % 3 == 2 ? 100 : i % 3 ? 8 : 2000;
+
+		if (rand_r(seed) % 20 == 0)
+			add_alloc(m, size == 100 ? b : a, 0, size, 20);
+	}
+}
+
+static void judge_draw(struct coverage *c, const struct report *r)
+{
+	const struct report_site *s = &r->sites[strcmp(site_name(r, 0), "leaf") ? 1 : 0];
+
+	c->count += fabs(s->allocs.value - 20000) <= s->allocs.error;
+	c->bytes += fabs(s->bytes.value - 20080000) <= s->bytes.error;
+	c->avg += fabs(s->avg_bytes.value - 1004) <= s->avg_bytes.error;
+	c->squares += pow(s->allocs.value - 20000, 2);
+}
+
+/* Calibrated, too, the stated error is the real one; and it is smaller: 20 * sqrt(1000/3). */
+TEST_F(model, sites_agree_with_the_whole_and_their_errors_hold)
+{
+	struct churn_window w = { .nr_allocs = 30000, .alloc_bytes = 21080000,
+				  .sample_period = 20 };
+	struct coverage c = {0};
+	unsigned int seed = 7;
+	int draw;
+
+	for (draw = 0; draw < 300; draw++) {
+		struct model_opts opts = { .names = self->names, .max_live = 1 };
+		const struct report *r;
+		struct model *m;
+
+		ASSERT_EQ(0, model__new(&opts, &m));
+		draw_two_sites(m, add_stack(m, path_a, 4), add_stack(m, path_b, 4), &seed);
+		ASSERT_EQ(0, model__add_window(m, 10, &w));
+		ASSERT_EQ(0, model__finish(m, &self->rec, 2000, true, &r));
+		ASSERT_EQ(2, r->nr_sites);
+		EXPECT_LT(fabs(r->sites[0].allocs.value + r->sites[1].allocs.value - 30000), 1e-6);
+		EXPECT_LT(fabs(r->sites[0].bytes.value + r->sites[1].bytes.value - 21080000), 1e-3);
+		judge_draw(&c, r);
+		model__free(m);
+	}
+	EXPECT_GT(c.count, 300 * 0.60);
+	EXPECT_LT(c.count, 300 * 0.76);
+	EXPECT_GT(c.bytes, 300 * 0.60);
+	EXPECT_LT(c.bytes, 300 * 0.76);
+	EXPECT_GT(c.avg, 300 * 0.60);
+	EXPECT_LT(c.avg, 300 * 0.76);
+	EXPECT_LT(sqrt(c.squares / 300), 20 * sqrt(1000 / 3.0) * 1.15);
+}
+
+TEST_F(model, none_of_a_sample_live_is_not_none_at_all)
+{
+	struct churn_window w = { .nr_allocs = 1000, .sample_period = 100 };
+	__u32 stack = add_stack(self->m, path_a, 4);
+	int i;
+
+	for (i = 1; i <= 10; i++) {
+		add_alloc(self->m, stack, i, 8, 100);
+		add_free(self->m, i, 50, 100, 10);
+	}
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(0, self->r->totals.live_allocs.value);
+	EXPECT_GT(self->r->totals.live_most, 298);
+	EXPECT_LT(self->r->totals.live_most, 299);
+}
+
 TEST_F(model, totals_come_from_windows)
 {
 	struct churn_window w = { .nr_allocs = 1000, .alloc_bytes = 9000, .nr_frees = 700,
@@ -531,7 +636,7 @@ TEST_F(model, totals_come_from_windows)
 	EXPECT_EQ(1400, self->r->totals.frees.value);
 	EXPECT_EQ(40, self->r->totals.failed.value);
 	EXPECT_LT(fabs(sqrt(40 * 9) - self->r->totals.failed.error), 1e-9);
-	EXPECT_EQ(10, self->r->totals.freed_before);
+	EXPECT_TRUE(isnan(self->r->totals.freed_before));
 	EXPECT_EQ(980, self->r->totals.sampled_allocs.value);
 	EXPECT_EQ(10, self->r->recording.sample_period);
 	EXPECT_TRUE(self->r->recording.has_windows);
@@ -623,6 +728,30 @@ TEST_F(model, frees_of_the_parents_blocks_are_not_from_before_the_recording)
 	EXPECT_EQ(5, self->r->totals.frees.value);
 }
 
+TEST_F(model, a_sample_does_not_know_what_was_allocated_before)
+{
+	struct churn_window w = { .nr_allocs = 1000, .nr_frees = 5000, .sample_period = 10 };
+
+	ASSERT_EQ(0, model__begin_process(self->m, 10));
+	ASSERT_EQ(0, model__begin_fork(self->m, 11, 10));
+	ASSERT_EQ(0, model__add_window(self->m, 11, &w));
+	ASSERT_EQ(0, model__begin_fork(self->m, 13, 12));
+	ASSERT_EQ(0, model__add_window(self->m, 13, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_TRUE(isnan(self->r->totals.freed_before));
+}
+
+TEST_F(model, a_sample_of_a_process_from_its_start_knows)
+{
+	struct churn_window w = { .nr_allocs = 1000, .nr_frees = 900, .sample_period = 10 };
+
+	ASSERT_EQ(0, model__begin_process(self->m, 10));
+	ASSERT_EQ(0, model__begin_fork(self->m, 11, 10));
+	ASSERT_EQ(0, model__add_window(self->m, 11, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(0, self->r->totals.freed_before);
+}
+
 TEST_F(model, a_block_freed_twice_ends_once)
 {
 	add_alloc(self->m, add_stack(self->m, path_a, 4), 1, 100, 1);
@@ -632,6 +761,26 @@ TEST_F(model, a_block_freed_twice_ends_once)
 	EXPECT_EQ(0, self->r->totals.live_allocs.value);
 	EXPECT_EQ(1, self->r->check.nr_freed);
 	EXPECT_EQ(1, self->r->check.nr_freed_unmatched);
+}
+
+TEST_F(model, a_free_that_comes_first_ends_its_block)
+{
+	struct churn_window w = { .nr_allocs = 2, .nr_frees = 1, .end_ns = 5000,
+				  .sample_period = 1 };
+	__u32 stack = add_stack(self->m, path_a, 4);
+
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	add_free(self->m, 1, 50, 1, 10);
+	add_alloc(self->m, stack, 1, 100, 1);
+	add_alloc(self->m, stack, 2, 100, 1);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 9000, true, &self->r));
+	EXPECT_EQ(1, self->r->totals.live_allocs.value);
+	EXPECT_EQ(1, self->r->check.nr_freed);
+	EXPECT_EQ(0, self->r->check.nr_freed_unmatched);
+	EXPECT_EQ(1, self->r->nr_lives);
+	/* And what the window has counted is not counted again. */
+	EXPECT_EQ(2, self->r->totals.allocs.value);
+	EXPECT_EQ(1, self->r->totals.frees.value);
 }
 
 TEST_F(model, a_forked_child_frees_its_copy_only)
@@ -683,6 +832,48 @@ TEST_F(model, losses_are_counted_once_and_make_lower_bounds)
 	EXPECT_TRUE(report__has_gaps(self->r));
 }
 
+TEST_F(model, losses_say_of_each_figure_what_it_still_is)
+{
+	struct churn_window w = { .nr_allocs = 10, .alloc_bytes = 800, .nr_frees = 6,
+				  .nr_lost_output = 8, .sample_period = 1 };
+	__u32 stack = add_stack(self->m, path_a, 4);
+	int i;
+
+	/* Six of ten allocations are there, and the frees of two of them and of a lost one. */
+	for (i = 1; i <= 6; i++)
+		add_alloc(self->m, stack, i, 80, 1);
+	add_free(self->m, 1, 50, 1, 10);
+	add_free(self->m, 2, 50, 1, 10);
+	add_free(self->m, 7, 50, 1, 10);
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(BOUND_NONE, self->r->totals.allocs.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->totals.sampled_allocs.bound);
+	EXPECT_EQ(BOUND_UPPER, self->r->totals.live_allocs.bound);
+	EXPECT_EQ(4 + 3, self->r->totals.live_allocs.value);
+	EXPECT_EQ(BOUND_UPPER, self->r->totals.live_bytes.bound);
+	EXPECT_EQ(320 + 320, self->r->totals.live_bytes.value);
+	EXPECT_EQ(BOUND_LOWER, self->r->sites[0].allocs.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->sites[0].bytes.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->sites[0].frees.bound);
+	EXPECT_EQ(BOUND_UNKNOWN, self->r->sites[0].live_allocs.bound);
+	EXPECT_EQ(BOUND_UNKNOWN, self->r->sites[0].avg_bytes.bound);
+	EXPECT_EQ(BOUND_UNKNOWN, self->r->sites[0].life_bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->sizes[0].count.bound);
+}
+
+TEST_F(model, time_without_probes_makes_all_counts_too_low)
+{
+	struct churn_window w = { .nr_allocs = 1, .gap_ns = 5, .sample_period = 1 };
+
+	add_alloc(self->m, add_stack(self->m, path_a, 4), 1, 80, 1);
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(BOUND_LOWER, self->r->totals.allocs.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->totals.live_allocs.bound);
+	EXPECT_EQ(BOUND_LOWER, self->r->sites[0].live_allocs.bound);
+}
+
 TEST_F(model, other_losses_leave_churn_figures_alone)
 {
 	model__losses(self->m)->perf_other = 6;
@@ -722,6 +913,7 @@ FIXTURE_VARIANT(verdict) {
 	enum report_verdict want;
 };
 
+FIXTURE_VARIANT_ADD(verdict, one_of_three) { 1, 0, 2, 1000000, VERDICT_SOME };
 FIXTURE_VARIANT_ADD(verdict, plain) { 400, 0, 600, 1000000, VERDICT_CHURN };
 FIXTURE_VARIANT_ADD(verdict, some) { 50, 0, 950, 1000000, VERDICT_SOME };
 FIXTURE_VARIANT_ADD(verdict, not_churn) { 3, 0, 997, 1000000, VERDICT_NOT_CHURN };
@@ -752,6 +944,34 @@ TEST_F(verdict, is_as_the_share_says)
 	EXPECT_EQ(variant->want, r->verdict);
 	model__free(m);
 	names__free(names);
+}
+
+TEST_F(model, few_cpu_samples_have_an_honest_interval)
+{
+	add_cpu(self->m, 3, 0);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(0, self->r->cpu.share.value);
+	EXPECT_TRUE(self->r->cpu.few);
+	EXPECT_EQ(0, self->r->cpu.share_low);
+	EXPECT_LT(fabs(self->r->cpu.share_high - 0.5615), 1e-4);
+	EXPECT_LT(fabs(self->r->cpu.share.error - 0.5615 / 3.92), 1e-4);
+}
+
+TEST_F(model, without_call_graph_the_share_is_a_lower_bound)
+{
+	struct churn_window w = { .nr_allocs = 1000000 };
+
+	self->rec.cpu_call_graph = CALL_GRAPH_NONE;
+	ASSERT_EQ(0, model__add_window(self->m, 1, &w));
+	add_cpu(self->m, 50, CPU_ALLOCATOR);
+	add_cpu(self->m, 500, CPU_KERNEL);
+	add_cpu(self->m, 450, 0);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
+	EXPECT_EQ(0.05, self->r->cpu.share.value);
+	EXPECT_EQ(BOUND_LOWER, self->r->cpu.share.bound);
+	EXPECT_EQ(500, self->r->cpu.nr_kernel);
+	EXPECT_GT(self->r->cpu.share_high, 0.55);
+	EXPECT_EQ(VERDICT_UNKNOWN, self->r->verdict);
 }
 
 static void add_probe(struct model *m, const char *symbol, const char *object, __u32 fn,

@@ -4,6 +4,7 @@
  * plugin/perfdata, read back, named and counted.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,13 +71,14 @@ static void set_event(struct pdwriter_event *e, struct perf_event_attr *attr, __
 	*e = (struct pdwriter_event){ .attr = attr, .name = name, .ids = &ids[id], .nr_ids = 1 };
 }
 
-static int start_file(struct pdwriter *w, bool with_churn)
+static int start_file(struct pdwriter *w, bool with_churn, __u64 no_type)
 {
 	static const char *argv[] = { "perf", "churn", "record", "--", "./my prog" };
 	struct pdwriter_info info = { .argc = 5, .argv = argv, .clockid = CLOCK_MONOTONIC };
 	struct perf_event_attr attrs[5];
 	struct pdwriter_event events[5];
 	__u64 ids[6];
+	int i;
 
 	set_event(&events[0], &attrs[0], ids, PERF_TYPE_HARDWARE, 0, "cycles", ID_CPU);
 	set_event(&events[1], &attrs[1], ids, PERF_TYPE_TRACEPOINT, CHURN_ALLOC_ID, "churn:alloc",
@@ -87,6 +89,8 @@ static int start_file(struct pdwriter *w, bool with_churn)
 		  "churn:window", ID_WINDOW);
 	set_event(&events[4], &attrs[4], ids, PERF_TYPE_TRACEPOINT, CHURN_PROBE_ID, "churn:probe",
 		  ID_PROBE);
+	for (i = 0; i < 5; i++)
+		attrs[i].sample_type &= ~no_type;
 	return pdwriter__start(w, events, with_churn ? 5 : 1, &info);
 }
 
@@ -246,7 +250,7 @@ FIXTURE_SETUP(feed)
 	unlink(self->path);
 	ASSERT_EQ(0, names__new(NULL, 0, &self->names));
 	ASSERT_EQ(0, pdwriter__new(self->path, &self->w));
-	ASSERT_EQ(0, start_file(self->w, true));
+	ASSERT_EQ(0, start_file(self->w, true, 0));
 	write_comm(self, PID, "prog", 0, SEC);
 	write_own_map(self, PID, SEC);
 }
@@ -266,7 +270,7 @@ FIXTURE_TEARDOWN(feed)
 static int read_report(FIXTURE_DATA(feed) *self)
 {
 	struct machine_opts machine_opts = { .demangle = true };
-	struct feed_opts opts = { .filter = &self->filter, .names = self->names, .max_stack = 127 };
+	struct feed_opts opts = { .filter = &self->filter, .names = self->names };
 	int err;
 
 	err = pdwriter__finish(self->w);
@@ -336,6 +340,57 @@ TEST_F(feed, cpu_samples_in_the_allocator_count_for_it)
 	EXPECT_EQ(10, self->r->cpu.nr_allocator);
 	EXPECT_EQ(0.25, self->r->cpu.share.value);
 	EXPECT_EQ(40, self->r->cpu.nr_chained);
+}
+
+TEST_F(feed, cpu_share_of_a_site_is_unknown_by_frame_pointers)
+{
+	__u64 in_free[] = { AT(_int_free), AT(feed_main), 0 };	/* feed_leaf was skipped */
+	int i;
+
+	write_alloc(self, PID, SEC, leaf_chain(), 8, 1);
+	for (i = 0; i < 40; i++)
+		write_sample(self, ID_CPU, PID, SEC + i, i < 10 ? in_free : leaf_chain(), NULL, 0);
+	ASSERT_EQ(0, word_list__parse(&self->filter.symbols, "feed_leaf"));
+	ASSERT_EQ(0, read_report(self));
+	EXPECT_EQ(30, self->r->cpu.nr_samples);
+	EXPECT_TRUE(isnan(self->r->cpu.share.value));
+}
+
+TEST_F(feed, the_file_says_whether_it_has_call_graphs)
+{
+	char path[] = "/tmp/churn-feed-XXXXXX";
+
+	close(mkstemp(path));
+	unlink(path);
+	pdwriter__free(self->w);
+	ASSERT_EQ(0, pdwriter__new(path, &self->w));
+	ASSERT_EQ(0, start_file(self->w, true, PERF_SAMPLE_CALLCHAIN));
+	unlink(self->path);
+	strcpy(self->path, path);
+	ASSERT_EQ(0, read_report(self));
+	EXPECT_EQ(CALL_GRAPH_NONE, self->r->recording.call_graph);
+	EXPECT_EQ(CALL_GRAPH_NONE, self->r->recording.cpu_call_graph);
+}
+
+TEST_F(feed, events_left_out_are_named)
+{
+	struct perf_event_attr attrs[3];
+	struct pdwriter_event events[3];
+	struct pdwriter_info info = { .clockid = CLOCK_MONOTONIC };
+	__u64 ids[6];
+
+	set_event(&events[0], &attrs[0], ids, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
+		  "page-faults", 1);
+	set_event(&events[1], &attrs[1], ids, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK,
+		  "cpu-clock", 2);
+	set_event(&events[2], &attrs[2], ids, PERF_TYPE_TRACEPOINT, CHURN_ALLOC_ID, "churn:alloc", 3);
+	pdwriter__free(self->w);
+	unlink(self->path);
+	ASSERT_EQ(0, pdwriter__new(self->path, &self->w));
+	ASSERT_EQ(0, pdwriter__start(self->w, events, 3, &info));
+	ASSERT_EQ(0, read_report(self));
+	EXPECT_STREQ("cpu-clock", self->r->recording.cpu_event);
+	EXPECT_STREQ("page-faults", self->r->recording.other_events);
 }
 
 TEST_F(feed, a_stack_without_the_caller_or_with_two_is_noticed)
@@ -472,7 +527,7 @@ TEST(a_file_without_allocation_events_is_refused)
 {
 	char path[] = "/tmp/churn-feed-XXXXXX";
 	struct filter filter = {0};
-	struct feed_opts opts = { .filter = &filter, .max_stack = 10 };
+	struct feed_opts opts = { .filter = &filter };
 	struct machine_opts machine_opts = {0};
 	struct pdreader *reader;
 	struct machine *machine;
@@ -483,7 +538,7 @@ TEST(a_file_without_allocation_events_is_refused)
 	unlink(path);
 	ASSERT_EQ(0, names__new(NULL, 0, (struct names **)&opts.names));
 	ASSERT_EQ(0, pdwriter__new(path, &w));
-	ASSERT_EQ(0, start_file(w, false));
+	ASSERT_EQ(0, start_file(w, false, 0));
 	ASSERT_EQ(0, pdwriter__finish(w));
 	ASSERT_EQ(0, pdreader__open(path, &reader));
 	ASSERT_EQ(0, machine__new(&machine_opts, &machine));

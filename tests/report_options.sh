@@ -46,8 +46,8 @@ refused()
 test_usage()
 {
 	refused "an unknown option" 'unknown option' --no-such-option
-	refused "an unknown column" 'nonsense.*share, allocs' -F share,nonsense
-	refused "an unknown sort key" 'nonsense.*share, allocs' --sort nonsense
+	refused "an unknown column" 'nonsense.*share, samples, allocs' -F share,nonsense
+	refused "an unknown sort key" 'nonsense.*share, samples, allocs' --sort nonsense
 	refused "--limit with text" "'many'" --limit many
 	refused "--max-stack 0" "'0'" --max-stack 0
 	refused "--percent-limit 101" "'101'" --percent-limit 101

@@ -58,7 +58,7 @@ TEST_F(format, figures)
 
 TEST(error_is_relative_and_silent_where_counted)
 {
-	struct estimate counted = { 100, 0 }, small = { 1000, 12 }, big = { 100, 50 };
+	struct estimate counted = { .value = 100 }, small = { 1000, 12, 0 }, big = { 100, 50, 0 };
 	char buf[FORMAT_BYTES];
 
 	EXPECT_STREQ("", format_error(buf, &counted));
@@ -339,6 +339,7 @@ TEST_F(report, exact)
 
 TEST_F(report, sampled)
 {
+	model__begin_process(self->m, 10);
 	add_sites(self->m, 100);
 	add_window(self->m, (struct churn_window){
 		.nr_allocs = 10123, .alloc_bytes = 6386000, .nr_frees = 9500, .nr_failed = 300,
@@ -359,6 +360,8 @@ TEST_F(report, losses_are_named_and_make_lower_bounds)
 	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));
 	EXPECT_TRUE(view_matches("tests/data/report-losses.txt", view__stdio, self->r,
 				 &self->opts));
+	EXPECT_TRUE(view_matches("tests/data/report-losses.json", view__json, self->r,
+				 &self->opts));
 }
 
 TEST_F(report, probes_of_others)
@@ -366,6 +369,7 @@ TEST_F(report, probes_of_others)
 	self->rec.has_weights = self->rec.has_frees = false;
 	self->rec.method = "event";
 	self->rec.cpu_event = NULL;
+	self->rec.other_events = "page-faults, sched:sched_switch";
 	self->rec.freq_hz = 0;
 	add_sites(self->m, 1);
 	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));
@@ -391,7 +395,7 @@ TEST_F(report, by_bytes_with_columns)
 	self->opts.by_bytes = true;
 	self->opts.quiet = true;
 	self->opts.limit = 2;
-	ASSERT_EQ(0, columns__parse("-F", "overhead,bytes,bytes_rate,frees,live,live_bytes,srcline,dso,sym",
+	ASSERT_EQ(0, columns__parse("-F", "overhead,bytes,bytes_error,bytes_rate,frees,live,live_bytes,srcline,dso,sym",
 				    &self->opts.fields));
 	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));
 	EXPECT_TRUE(view_matches("tests/data/report-bytes.txt", view__stdio, self->r,
@@ -456,6 +460,20 @@ TEST_F(report, folded_names_cannot_break_the_format)
 	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));
 	text = render(view__folded, self->r, &self->opts);
 	EXPECT_STREQ("demo;_start;0x5@x:y;a:b?9;malloc 1\n", text);
+	free(text);
+}
+
+TEST_F(report, folded_paths_are_cut_from_the_site_outwards)
+{
+	const struct frame growing[] = { op_new, vector, grow, main_b, start };
+	char *text;
+
+	add(self->m, 1, 8, 1, 0, growing, 5);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));
+	self->opts.max_stack = 2;
+	text = render(view__folded, self->r, &self->opts);
+	EXPECT_STREQ("demo;main;Tree::grow();std::vector<int>::push_back(int);"
+		     "operator new(unsigned long);malloc 1\n", text);
 	free(text);
 }
 

@@ -53,6 +53,48 @@ static int join_command(const char *const *words, struct stacks *strings, const 
 	return *ret ? 0 : -ENOMEM;
 }
 
+/* Events that take samples of their own, and are not the one CPU time is measured by. */
+static bool is_left_out(const struct roles *roles, const struct pdevent *event)
+{
+	const struct perf_event_attr *attr = &event->attr;
+
+	if (roles->by_idx[event->idx].kind != ROLE_NONE || !strncmp(event->name, "churn:", 6))
+		return false;
+	return attr->type != PERF_TYPE_SOFTWARE || (attr->config != PERF_COUNT_SW_DUMMY &&
+						    attr->config != PERF_COUNT_SW_BPF_OUTPUT);
+}
+
+static int join_events(const struct pdreader *r, const struct roles *roles, struct stacks *strings,
+		       const char **ret)
+{
+	char *text = NULL;
+	size_t bytes = 0, i;
+	FILE *out = open_memstream(&text, &bytes);
+
+	*ret = NULL;
+	if (!out)
+		return -ENOMEM;
+	for (i = 0; i < pdreader__nr_events(r); i++) {
+		const struct pdevent *event = pdreader__event(r, i);
+
+		if (is_left_out(roles, event))
+			fprintf(out, "%s%s", ftell(out) > 0 ? ", " : "", event->name);
+	}
+	if (fclose(out) || (*text && !(*ret = stacks__string(strings, text)))) {
+		free(text);
+		return -ENOMEM;
+	}
+	free(text);
+	return 0;
+}
+
+static enum call_graph call_graph_of(const struct pdevent *event)
+{
+	if (event->attr.sample_type & PERF_SAMPLE_STACK_USER)
+		return CALL_GRAPH_DWARF;
+	return event->attr.sample_type & PERF_SAMPLE_CALLCHAIN ? CALL_GRAPH_FP : CALL_GRAPH_NONE;
+}
+
 int describe_recording(const struct pdreader *r, const struct roles *roles,
 		       struct stacks *strings, struct report_recording *ret)
 {
@@ -66,11 +108,16 @@ int describe_recording(const struct pdreader *r, const struct roles *roles,
 		.has_weights = !roles->has[ROLE_FOREIGN],
 		.has_frees = roles->has[ROLE_FREE],
 		.truncated = info->truncated,
+		.nr_late = info->nr_late,
 	};
+	if (roles->alloc)
+		ret->call_graph = call_graph_of(roles->alloc);
 	if (roles->cpu) {
+		ret->cpu_call_graph = call_graph_of(roles->cpu);
 		ret->cpu_event = roles->cpu->name;
 		if (roles->cpu->attr.freq)
 			ret->freq_hz = roles->cpu->attr.sample_freq;
 	}
-	return join_command(info->cmdline, strings, &ret->command);
+	return join_events(r, roles, strings, &ret->other_events) ?:
+	       join_command(info->cmdline, strings, &ret->command);
 }

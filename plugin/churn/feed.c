@@ -17,6 +17,12 @@
 #define MAX_LIVE_BLOCKS	((size_t)4 << 20)
 #define MAX_SEEN	((size_t)1 << 20)
 
+/*
+ * The kernel records 127 frames unless told otherwise, and inlined ones come on top. What a sample
+ * is must not depend on what is shown, so --max-stack has no part in this.
+ */
+#define MAX_FRAMES	1024
+
 /* What is remembered of an allocation's chain, beside its stack. */
 #define SEEN_CUT	(1u << 30)
 #define SEEN_REJECTED	(1u << 31)
@@ -62,8 +68,8 @@ static int build(struct feed *f)
 	};
 	int err = roles__init(&f->roles, f->reader);
 
-	f->frames = calloc(f->opts.max_stack, sizeof(*f->frames));
-	f->kinds = calloc(f->opts.max_stack, sizeof(*f->kinds));
+	f->frames = calloc(MAX_FRAMES, sizeof(*f->frames));
+	f->kinds = calloc(MAX_FRAMES, sizeof(*f->kinds));
 	if (!f->frames || !f->kinds)
 		return -ENOMEM;
 	err = err ?: seen__new(MAX_SEEN, &f->alloc_seen);
@@ -162,16 +168,16 @@ static bool make_key(struct feed *f, const struct pdsample *s, struct seen_key *
 
 /*
  * A stack without a user frame gets one without a name.
- * @full: It has all the frames that --max-stack allows; there may be more.
+ * @full: It has all the frames there is room for; there may be more.
  */
 static int add_stack(struct feed *f, const struct pdsample *s, __u32 *ret, bool *full)
 {
 	static const struct frame nowhere;
 	struct stacks *stacks = model__stacks(f->model);
-	size_t nr = machine__resolve(f->machine, s, f->frames, f->opts.max_stack);
+	size_t nr = machine__resolve(f->machine, s, f->frames, MAX_FRAMES);
 	int err = stacks__add(stacks, f->frames, nr, ret);
 
-	*full = nr == f->opts.max_stack;
+	*full = nr == MAX_FRAMES;
 	if (!err && *ret == STACK_NONE) {
 		model__check(f->model)->nr_no_stack++;
 		err = stacks__add(stacks, &nowhere, 1, ret);
@@ -204,7 +210,7 @@ static int find_alloc_stack(struct feed *f, const struct pdsample *s, __u32 *ret
 
 static bool passes(struct feed *f, const struct pdsample *s)
 {
-	return filter__time(f->opts.filter, s->time) &&
+	return filter__time(f->opts.filter, s->time) && filter__cpu(f->opts.filter, s->cpu) &&
 	       filter__thread(f->opts.filter, s->pid, s->tid,
 			      machine__thread_comm(f->machine, s->pid, s->tid));
 }
@@ -294,7 +300,7 @@ static int take_free(struct feed *f, const struct role *role, const struct pdsam
 	}
 	check_caller(model__check(f->model), s, e.caller, e.flags);
 	free = (struct model_free){
-		.lifetime_ns = e.lifetime_ns, .weight = e.weight ?: 1, .seq = e.seq,
+		.time_ns = s->time, .lifetime_ns = e.lifetime_ns, .weight = e.weight ?: 1, .seq = e.seq,
 		.pid = s->pid, .flags = e.flags, .counted = passes(f, s),
 		.need_site = filter__has_site(f->opts.filter),
 	};
@@ -352,7 +358,8 @@ static bool site_passes(const struct feed *f, size_t nr_user)
 
 static __u32 classify_cpu(struct feed *f, const struct pdsample *s)
 {
-	size_t nr = machine__resolve(f->machine, s, f->frames, f->opts.max_stack);
+	size_t nr = machine__resolve(f->machine, s, f->frames, MAX_FRAMES);
+	bool is_kernel = nr && f->frames[0].kernel;
 	size_t i, nr_user = 0;
 	__u32 flags = 0;
 
@@ -372,6 +379,8 @@ static __u32 classify_cpu(struct feed *f, const struct pdsample *s)
 		f->kinds[nr_user] = kind;
 		f->frames[nr_user++] = *frame;
 	}
+	if (is_kernel)
+		flags |= CPU_KERNEL;
 	if (nr_user > 1)
 		flags |= CPU_CHAINED;
 	return site_passes(f, nr_user) ? flags : flags | CPU_REJECTED;
@@ -438,8 +447,14 @@ static int handle_comm(void *ctx, __u64 time, __u32 pid, __u32 tid, const char *
 	int err = 0;
 
 	if (exec)
-		err = change_space(f, pid) ?: model__end_process(f->model, pid, time);
+		err = change_space(f, pid) ?: model__end_process(f->model, pid, time) ?:
+		      model__begin_process(f->model, pid);
 	return err ?: machine__comm(f->machine, pid, tid, comm, exec);
+}
+
+static int start_child(struct feed *f, __u32 pid, __u32 ppid)
+{
+	return change_space(f, pid) ?: model__begin_fork(f->model, pid, ppid);
 }
 
 static int handle_fork(void *ctx, __u64 time, __u32 pid, __u32 ppid, __u32 tid, __u32 ptid)
@@ -447,7 +462,7 @@ static int handle_fork(void *ctx, __u64 time, __u32 pid, __u32 ppid, __u32 tid, 
 	struct feed *f = ctx;
 
 	(void)time;
-	return (pid != ppid ? change_space(f, pid) : 0) ?:
+	return (pid != ppid ? start_child(f, pid, ppid) : 0) ?:
 	       machine__fork(f->machine, pid, ppid, tid, ptid);
 }
 
@@ -513,6 +528,8 @@ int feed__report(struct feed *f, const struct report **ret)
 	if (err)
 		return err;
 	rec.filtered = filter__is_set(filter);
+	/* Only a stack copy has the allocator's caller for sure, and so the site of a CPU sample. */
+	rec.share_unknown = filter__has_site(filter) && rec.cpu_call_graph != CALL_GRAPH_DWARF;
 	rec.duration_s = last > first ? (last - first) / 1e9 : 0;
 	return model__finish(f->model, &rec, last, filter__only_pids(filter), ret);
 }

@@ -20,14 +20,12 @@ struct pdreader;
 struct report;
 
 /**
- * struct feed_opts - All must outlive the feed.
- * @max_stack: Frames of a stack that are looked at, innermost first.
+ * struct feed_opts - All must outlive the feed. Stacks are always looked at whole.
  * @progress: Called now and then while reading; NULL: not.
  */
 struct feed_opts {
 	const struct filter *filter;
 	const struct names *names;
-	size_t max_stack;
 	void (*progress)(void *ctx, __u64 done_bytes, __u64 total_bytes);
 	void *progress_ctx;
 };

@@ -7,6 +7,8 @@
 
 #include "filter.h"
 
+#define MAX_CPUS	65536
+
 static void word_list__exit(struct word_list *list)
 {
 	size_t i;
@@ -21,6 +23,7 @@ void filter__exit(struct filter *f)
 {
 	free(f->pids.ids);
 	free(f->tids.ids);
+	free(f->cpus.ids);
 	word_list__exit(&f->comms);
 	word_list__exit(&f->dsos);
 	word_list__exit(&f->symbols);
@@ -138,6 +141,52 @@ int filter__parse_time(struct filter *f, const char *text, __u64 first_ns, __u64
 	return 0;
 }
 
+static int parse_cpu(const char *text, const char **end, int *ret)
+{
+	int cpu = 0;
+
+	if (!isdigit((unsigned char)*text))
+		return -EINVAL;
+	for (; isdigit((unsigned char)*text); text++) {
+		cpu = cpu * 10 + (*text - '0');
+		if (cpu >= MAX_CPUS)
+			return -EINVAL;
+	}
+	*end = text;
+	*ret = cpu;
+	return 0;
+}
+
+static int add_cpus(struct id_list *list, int first, int last)
+{
+	int *bigger = reallocarray(list->ids, list->nr + last - first + 1, sizeof(*bigger));
+
+	if (!bigger)
+		return -ENOMEM;
+	list->ids = bigger;
+	while (first <= last)
+		list->ids[list->nr++] = first++;
+	return 0;
+}
+
+int filter__parse_cpus(struct filter *f, const char *text)
+{
+	int first, last, err;
+
+	for (;;) {
+		err = parse_cpu(text, &text, &first);
+		last = first;
+		if (!err && *text == '-')
+			err = parse_cpu(text + 1, &text, &last);
+		if (err || last < first || (*text && *text != ','))
+			return -EINVAL;
+		err = add_cpus(&f->cpus, first, last);
+		if (err || !*text)
+			return err;
+		text++;
+	}
+}
+
 bool filter__has_site(const struct filter *f)
 {
 	return f->dsos.nr || f->symbols.nr;
@@ -145,7 +194,8 @@ bool filter__has_site(const struct filter *f)
 
 bool filter__only_pids(const struct filter *f)
 {
-	return !f->tids.nr && !f->comms.nr && !filter__has_site(f) && !f->start_ns && !f->end_ns;
+	return !f->tids.nr && !f->cpus.nr && !f->comms.nr && !filter__has_site(f) &&
+	       !f->start_ns && !f->end_ns;
 }
 
 bool filter__is_set(const struct filter *f)
@@ -173,6 +223,11 @@ static bool in_words(const struct word_list *list, const char *word)
 			return true;
 	}
 	return !list->nr;
+}
+
+bool filter__cpu(const struct filter *f, __u32 cpu)
+{
+	return in_ids(&f->cpus, cpu);
 }
 
 bool filter__pid(const struct filter *f, __u32 pid)

@@ -27,7 +27,7 @@ struct id_list {
  * @start_ns, @end_ns: Time span, both ends included; @end_ns 0: no end.
  */
 struct filter {
-	struct id_list pids, tids;
+	struct id_list pids, tids, cpus;
 	struct word_list comms, dsos, symbols;
 	__u64 start_ns, end_ns;
 };
@@ -54,6 +54,10 @@ bool filter__only_pids(const struct filter *f);
 /** filter__has_site() - Sites are left out. */
 bool filter__has_site(const struct filter *f);
 
+/** filter__parse_cpus() - "0-3,5". Return: 0, -EINVAL, or -ENOMEM. */
+int filter__parse_cpus(struct filter *f, const char *text);
+
+bool filter__cpu(const struct filter *f, __u32 cpu);
 bool filter__pid(const struct filter *f, __u32 pid);
 bool filter__time(const struct filter *f, __u64 time_ns);
 bool filter__thread(const struct filter *f, __u32 pid, __u32 tid, const char *comm);

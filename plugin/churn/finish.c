@@ -7,22 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bounds.h"
 #include "model_priv.h"
-
-/* Below this share of the CPU, allocation is not worth anybody's time; above the other, it is. */
-#define SHARE_NOT_CHURN		0.02
-#define SHARE_CHURN		0.10
-/* Without CPU samples only a rate that cannot matter is judged: some 50 ns an allocation. */
-#define RATE_NOT_CHURN		10000.0
+#include "verdict.h"
 
 static struct estimate estimate_of(double value, double variance)
 {
-	return (struct estimate){ value, sqrt(variance) };
+	return (struct estimate){ .value = value, .error = sqrt(variance) };
 }
 
 static struct estimate counted(double value)
 {
-	return (struct estimate){ value, 0 };
+	return (struct estimate){ .value = value };
 }
 
 static struct estimate tally_count(const struct tally *t)
@@ -33,18 +29,6 @@ static struct estimate tally_count(const struct tally *t)
 static struct estimate tally_bytes(const struct tally *t)
 {
 	return estimate_of(t->bytes, t->var_bytes);
-}
-
-/* The ratio of two estimates from the same samples, by linearisation. */
-static struct estimate tally_mean(const struct tally *t)
-{
-	double mean, var;
-
-	if (t->count <= 0)
-		return counted(0);
-	mean = t->bytes / t->count;
-	var = t->var_bytes - 2 * mean * t->cov + mean * mean * t->var;
-	return estimate_of(mean, var > 0 ? var / (t->count * t->count) : 0);
 }
 
 /* When the block's process ended or exec'ed, or the recording did. */
@@ -85,6 +69,23 @@ static int censor_live(struct model *m, __u64 end_ns, struct tally *all)
 	return 0;
 }
 
+/*
+ * A free of a block that was not seen gives an event, and a count, only when every allocation is
+ * seen. In a sample there are none; then a process that began in the recording has none at all.
+ */
+static bool knows_freed_before(const struct model *m)
+{
+	size_t i;
+
+	if (m->report.recording.sample_period <= 1)
+		return true;
+	for (i = 0; i < m->nr_procs; i++) {
+		if (m->procs[i].has_calls && !m->procs[i].from_start)
+			return false;
+	}
+	return true;
+}
+
 /* Counted up to each process's last window, estimated from samples after it. */
 static void finish_counted_totals(struct model *m, struct report_totals *t)
 {
@@ -100,8 +101,8 @@ static void finish_counted_totals(struct model *m, struct report_totals *t)
 	t->bytes = estimate_of(w->alloc_bytes + tail.bytes, tail.var_bytes);
 	t->frees = estimate_of(w->nr_frees + freed.count, freed.var);
 	t->failed = estimate_of(w->nr_failed, m->failed_var);
-	t->freed_before = w->nr_free_unseen > m->nr_freed_inherited ?
-			  w->nr_free_unseen - m->nr_freed_inherited : 0;
+	t->freed_before = knows_freed_before(m) ?
+			  fmax(w->nr_free_unseen - m->nr_freed_inherited, 0) : NAN;
 	t->free_null = w->nr_free_null;
 	t->free_internal = w->nr_free_internal;
 	t->reallocs = w->nr_reallocs;
@@ -123,10 +124,28 @@ static void finish_totals(struct model *m, bool use_windows)
 	t->bytes = t->sampled_bytes;
 	t->frees = t->sampled_frees;
 	t->failed = counted(NAN);
-	t->freed_before = m->nr_freed_before;
+	t->freed_before = knows_freed_before(m) ? m->nr_freed_before : NAN;
 }
 
-static size_t finish_classes(const struct tally *from, struct report_class *to)
+/* Only where samples and counts are about the same calls. */
+static void init_calibration(struct model *m)
+{
+	const struct report *r = &m->report;
+	size_t i;
+
+	if (!r->recording.has_windows || report__nr_lost(r) || r->check.nr_bad ||
+	    r->recording.truncated)
+		return;
+	for (i = 0; i < m->nr_procs; i++) {
+		if (m->procs[i].tail.nr)
+			return;
+	}
+	calibration__init(&m->calibration, &m->sampled, r->totals.allocs.value,
+			  r->totals.bytes.value);
+}
+
+static size_t finish_classes(const struct model *m, const struct tally *from,
+			     struct report_class *to)
 {
 	size_t first = 0, end = LOG2_CLASSES, i;
 
@@ -136,42 +155,9 @@ static size_t finish_classes(const struct tally *from, struct report_class *to)
 		end--;
 	for (i = first; i < end; i++) {
 		to[i - first].le = log2_class_bound(i);
-		to[i - first].count = tally_count(&from[i]);
+		to[i - first].count = calibration__count(&m->calibration, &from[i]);
 	}
 	return end - first;
-}
-
-static void finish_cpu(struct model *m)
-{
-	struct report_cpu *cpu = &m->report.cpu;
-	double all = m->cpu_allocator.sum + m->cpu_rest.sum;
-	double with_probes = all + m->cpu_probe.sum;
-	double share = all > 0 ? m->cpu_allocator.sum / all : 0;
-	double var = m->cpu_allocator.squares * (1 - share) * (1 - share) +
-		     m->cpu_rest.squares * share * share;
-
-	cpu->share = estimate_of(share, all > 0 ? var / (all * all) : 0);
-	cpu->probe_share = with_probes > 0 ? m->cpu_probe.sum / with_probes : 0;
-}
-
-static enum report_verdict judge(const struct report *r)
-{
-	const struct report_cpu *cpu = &r->cpu;
-	double share = cpu->share.value, most;
-
-	if (r->totals.allocs.value <= 0)
-		return VERDICT_EMPTY;
-	if (!cpu->nr_samples)
-		return report__rate(r, r->totals.allocs.value) < RATE_NOT_CHURN ?
-		       VERDICT_NOT_CHURN : VERDICT_UNKNOWN;
-	/* Nothing seen in n samples: 3/n is the 95 % bound. */
-	most = fmax(share + 2 * cpu->share.error, 3.0 / cpu->nr_samples) +
-	       (double)cpu->nr_unnamed_libc / cpu->nr_samples;
-	if (share - cpu->share.error >= SHARE_CHURN)
-		return VERDICT_CHURN;
-	if (share - cpu->share.error >= SHARE_NOT_CHURN)
-		return VERDICT_SOME;
-	return most < SHARE_NOT_CHURN ? VERDICT_NOT_CHURN : VERDICT_UNKNOWN;
 }
 
 static int cmp_paths(const void *a, const void *b)
@@ -185,6 +171,7 @@ static int cmp_paths(const void *a, const void *b)
 
 static int finish_paths(struct model *m)
 {
+	const struct calibration *c = &m->calibration;
 	size_t i;
 
 	m->report_paths = calloc(m->nr_paths + 1, sizeof(*m->report_paths));
@@ -196,7 +183,8 @@ static int finish_paths(struct model *m)
 		tally__merge(&m->sites[p->site].sum, &p->sum);
 		m->report_paths[i] = (struct report_path){
 			.stack = p->stack, .site = p->site, .fn = p->fn, .comm = p->comm,
-			.allocs = tally_count(&p->sum), .bytes = tally_bytes(&p->sum),
+			.allocs = calibration__count(c, &p->sum),
+			.bytes = calibration__bytes(c, &p->sum),
 		};
 	}
 	qsort(m->report_paths, m->nr_paths, sizeof(*m->report_paths), cmp_paths);
@@ -207,6 +195,7 @@ static int finish_paths(struct model *m)
 
 static int finish_sites(struct model *m)
 {
+	const struct calibration *c = &m->calibration;
 	bool has_frees = m->report.recording.has_frees;
 	size_t i, path = 0;
 
@@ -221,11 +210,13 @@ static int finish_sites(struct model *m)
 		while (path < m->nr_paths && m->report_paths[path].site == i)
 			path++;
 		m->report_sites[i] = (struct report_site){
-			.stack = s->stack, .first_path = first, .nr_paths = path - first,
-			.allocs = tally_count(&s->sum),
-			.bytes = tally_bytes(&s->sum), .avg_bytes = tally_mean(&s->sum),
-			.frees = tally_count(&s->freed), .live_allocs = tally_count(&s->live),
-			.live_bytes = tally_bytes(&s->live),
+			.stack = s->stack, .nr_samples = s->sum.nr, .first_path = first, .nr_paths = path - first,
+			.allocs = calibration__count(c, &s->sum),
+			.bytes = calibration__bytes(c, &s->sum),
+			.avg_bytes = calibration__mean(c, &s->sum),
+			.frees = calibration__count(c, &s->freed),
+			.live_allocs = calibration__count(c, &s->live),
+			.live_bytes = calibration__bytes(c, &s->live),
 			.p50_life_ns = has_frees ? lives__median(&s->lives) : NAN,
 		};
 	}
@@ -243,6 +234,19 @@ static void finish_recording(struct model *m, const struct report_recording *rec
 	to->sample_period = m->nr_windows ? m->max_period : m->max_weight;
 }
 
+static void finish_live(struct model *m, const struct tally *live)
+{
+	struct report_totals *t = &m->report.totals;
+	bool known = m->report.recording.has_frees;
+
+	t->live_allocs = known ? calibration__count(&m->calibration, live) : counted(NAN);
+	t->live_bytes = known ? calibration__bytes(&m->calibration, live) : counted(NAN);
+	t->live_most = NAN;
+	/* None in a sample of one in n: (1 - 1/n)^most = 5 %. */
+	if (known && !live->nr && m->sampled.var > 0)
+		t->live_most = log(0.05) / log1p(-1.0 * m->sampled.nr / m->sampled.count);
+}
+
 int model__finish(struct model *m, const struct report_recording *rec, __u64 end_ns,
 		  bool use_windows, const struct report **ret)
 {
@@ -251,22 +255,19 @@ int model__finish(struct model *m, const struct report_recording *rec, __u64 end
 	int err;
 
 	finish_recording(m, rec, use_windows);
-	err = censor_live(m, end_ns, &live);
-	if (!err)
-		err = finish_paths(m);
-	if (!err)
-		err = finish_sites(m);
+	finish_totals(m, use_windows);
+	init_calibration(m);
+	err = censor_live(m, end_ns, &live) ?: finish_paths(m) ?: finish_sites(m);
 	if (err)
 		return err;
-	finish_totals(m, use_windows);
-	r->totals.live_allocs = rec->has_frees ? tally_count(&live) : counted(NAN);
-	r->totals.live_bytes = rec->has_frees ? tally_bytes(&live) : counted(NAN);
-	r->nr_sizes = finish_classes(m->sizes, r->sizes);
-	r->nr_lives = finish_classes(m->lives, r->lives);
+	finish_live(m, &live);
+	r->nr_sizes = finish_classes(m, m->sizes, r->sizes);
+	r->nr_lives = finish_classes(m, m->lives, r->lives);
 	finish_cpu(m);
 	r->probes = m->probes;
 	r->nr_probes = m->nr_probes;
 	r->stacks = m->stacks;
+	mark_bounds(m);
 	r->verdict = judge(r);
 	*ret = r;
 	return 0;

@@ -5,6 +5,9 @@
 
 #include "model_priv.h"
 
+/* Those of allocations that were lost, or left out by a filter, stay for ever. */
+#define MAX_EARLY	((size_t)1 << 16)
+
 int model__new(const struct model_opts *opts, struct model **ret)
 {
 	struct model *m = calloc(1, sizeof(*m));
@@ -15,6 +18,8 @@ int model__new(const struct model_opts *opts, struct model **ret)
 	err = stacks__new(opts->names, opts->srcline, opts->srcline_ctx, &m->stacks);
 	if (!err)
 		err = live__new(opts->max_live, &m->live);
+	if (!err)
+		err = live__new(MAX_EARLY, &m->early);
 	if (err) {
 		model__free(m);
 		return err;
@@ -43,6 +48,7 @@ void model__free(struct model *m)
 	index__exit(&m->site_index);
 	index__exit(&m->proc_index);
 	live__free(m->live);
+	live__free(m->early);
 	stacks__free(m->stacks);
 	free(m);
 }
@@ -60,26 +66,6 @@ struct report_check *model__check(struct model *m)
 struct report_losses *model__losses(struct model *m)
 {
 	return &m->report.losses;
-}
-
-void tally__add(struct tally *t, __u64 weight, __u64 size_bytes)
-{
-	double w = weight, s = size_bytes, var = w * (w - 1);
-
-	t->count += w;
-	t->bytes += w * s;
-	t->var += var;
-	t->cov += var * s;
-	t->var_bytes += var * s * s;
-}
-
-void tally__merge(struct tally *t, const struct tally *from)
-{
-	t->count += from->count;
-	t->bytes += from->bytes;
-	t->var += from->var;
-	t->cov += from->cov;
-	t->var_bytes += from->var_bytes;
 }
 
 static int find_process(struct model *m, __u32 pid, struct process **ret)
@@ -190,29 +176,6 @@ static int follow_block(struct model *m, const struct model_alloc *a, __u32 path
 	return 0;
 }
 
-int model__add_alloc(struct model *m, const struct model_alloc *a)
-{
-	struct process *p;
-	__u32 path;
-	int err;
-
-	err = find_process(m, a->pid, &p);
-	if (!err)
-		err = find_path(m, a, &path);
-	if (!err)
-		err = follow_block(m, a, path);
-	if (err)
-		return err;
-	tally__add(&m->paths[path].sum, a->weight, a->size_bytes);
-	tally__add(&p->tail, a->weight, a->size_bytes);
-	tally__add(&m->sampled, a->weight, a->size_bytes);
-	tally__add(&m->sizes[log2_class(a->size_bytes)], a->weight, a->size_bytes);
-	if (a->weight > m->max_weight)
-		m->max_weight = a->weight;
-	m->report.check.nr_allocs++;
-	return 0;
-}
-
 /* The end of a sampled block. */
 static int end_block(struct model *m, const struct model_free *f)
 {
@@ -225,6 +188,50 @@ static int end_block(struct model *m, const struct model_free *f)
 	tally__add(&site->freed, b.weight, b.size_bytes);
 	tally__add(&m->lives[log2_class(f->lifetime_ns)], b.weight, 0);
 	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight);
+}
+
+/* A free that came before its allocation; nobody else can free a block that is not there yet. */
+static int match_early(struct model *m, const struct model_alloc *a)
+{
+	struct model_free f = { .seq = a->seq, .pid = a->pid };
+	struct live_block b;
+
+	if (!a->seq || !live__take(m->early, a->seq, &b))
+		return 0;
+	m->report.check.nr_freed_unmatched--;
+	m->freed_unmatched -= b.weight;
+	f.lifetime_ns = b.time_ns;
+	if (b.pid == a->pid)
+		return live__find(m->live, a->seq) ? end_block(m, &f) : 0;
+	m->report.check.nr_freed_inherited++;
+	return 0;
+}
+
+int model__add_alloc(struct model *m, const struct model_alloc *a)
+{
+	struct process *p;
+	__u32 path;
+	int err;
+
+	err = find_process(m, a->pid, &p);
+	if (!err)
+		err = find_path(m, a, &path);
+	if (!err)
+		err = follow_block(m, a, path);
+	if (!err)
+		err = match_early(m, a);
+	if (err)
+		return err;
+	p->has_calls = true;
+	tally__add(&m->paths[path].sum, a->weight, a->size_bytes);
+	if (a->time_ns > p->counted_ns)
+		tally__add(&p->tail, a->weight, a->size_bytes);
+	tally__add(&m->sampled, a->weight, a->size_bytes);
+	tally__add(&m->sizes[log2_class(a->size_bytes)], a->weight, a->size_bytes);
+	if (a->weight > m->max_weight)
+		m->max_weight = a->weight;
+	m->report.check.nr_allocs++;
+	return 0;
 }
 
 /* A block of the parent's is not one from before the recording. */
@@ -241,10 +248,21 @@ static void note_unseen(struct model *m, const struct model_free *f)
 	m->nr_freed_before += f->weight;
 }
 
+static int note_unmatched(struct model *m, const struct model_free *f)
+{
+	struct live_block b = {
+		.seq = f->seq, .time_ns = f->lifetime_ns, .weight = f->weight, .pid = f->pid,
+	};
+	int err = f->seq ? live__add(m->early, &b) : 0;
+
+	m->report.check.nr_freed_unmatched++;
+	m->freed_unmatched += f->weight;
+	return err == -ENOMEM ? err : 0;
+}
+
 /* What the free tells about its block; *known: its allocation is one that the report is about. */
 static int match_free(struct model *m, const struct model_free *f, bool *known)
 {
-	struct report_check *check = &m->report.check;
 	const struct live_block *b;
 
 	*known = false;
@@ -253,15 +271,13 @@ static int match_free(struct model *m, const struct model_free *f, bool *known)
 		return 0;
 	}
 	b = live__find(m->live, f->seq);
-	if (!b) {
-		check->nr_freed_unmatched++;
-		return 0;
-	}
+	if (!b)
+		return note_unmatched(m, f);
 	*known = true;
 	if (b->pid == f->pid)
 		return end_block(m, f);
 	/* A forked child frees its copy; the parent's block lives on. */
-	check->nr_freed_inherited++;
+	m->report.check.nr_freed_inherited++;
 	return 0;
 }
 
@@ -277,9 +293,11 @@ int model__add_free(struct model *m, const struct model_free *f)
 	err = find_process(m, f->pid, &p);
 	if (err)
 		return err;
+	p->has_calls = true;
 	m->report.check.nr_frees++;
 	tally__add(&m->freed, f->weight, 0);
-	tally__add(&p->tail_freed, f->weight, 0);
+	if (f->time_ns > p->counted_ns)
+		tally__add(&p->tail_freed, f->weight, 0);
 	return 0;
 }
 
@@ -306,6 +324,9 @@ int model__add_window(struct model *m, __u32 pid, const struct churn_window *w)
 		return err;
 	memset(&p->tail, 0, sizeof(p->tail));
 	memset(&p->tail_freed, 0, sizeof(p->tail_freed));
+	if (w->end_ns > p->counted_ns)
+		p->counted_ns = w->end_ns;
+	p->has_calls = true;
 	add_window_sums(&m->windows, w);
 	losses->output += w->nr_lost_output;
 	losses->map += w->nr_lost_map;
@@ -379,8 +400,34 @@ void model__add_cpu(struct model *m, __u32 flags, __u64 period)
 		add_period(&m->cpu_allocator, period);
 		return;
 	}
+	cpu->nr_kernel += !!(flags & CPU_KERNEL);
 	cpu->nr_unnamed_libc += !!(flags & CPU_UNNAMED_LIBC);
 	add_period(&m->cpu_rest, period);
+}
+
+int model__begin_process(struct model *m, __u32 pid)
+{
+	struct process *p;
+	int err = find_process(m, pid, &p);
+
+	if (!err)
+		p->from_start = true;
+	return err;
+}
+
+int model__begin_fork(struct model *m, __u32 pid, __u32 ppid)
+{
+	struct process *p;
+	bool from_start;
+	int err = find_process(m, ppid, &p);
+
+	if (err)
+		return err;
+	from_start = p->from_start;
+	err = find_process(m, pid, &p);
+	if (!err)
+		p->from_start = from_start;
+	return err;
 }
 
 int model__end_process(struct model *m, __u32 pid, __u64 time_ns)

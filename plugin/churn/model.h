@@ -3,7 +3,8 @@
  * model.h - turns samples, in time order, into a report. Pure: no files, no globals.
  *
  * Sampling takes each allocation with probability 1/weight on its own, so the sum of weights
- * estimates the count, and sum w(w-1) its variance; likewise for bytes with the size squared.
+ * estimates the count, and sum w(w-1) its variance; likewise for bytes with the size squared. Where
+ * the whole was counted, its parts are made to agree with it (calibrate.h).
  */
 #ifndef PERF_CHURN_CHURN_MODEL_H
 #define PERF_CHURN_CHURN_MODEL_H
@@ -52,21 +53,25 @@ struct model_alloc {
 int model__add_alloc(struct model *m, const struct model_alloc *a);
 
 /**
- * struct model_free - A free of a sampled allocation, or of a block never seen.
+ * struct model_free - A free of a sampled allocation, or of a block never seen. Where a file is
+ * out of order it may come before its allocation.
  * @seq: Of its allocation, 0 when unseen.
  * @flags: enum churn_flags.
  * @counted: Counts as a free; false: only ends the life of its block (a filter left it out).
  * @need_site: Counts only when its allocation is known (a filter on sites).
  */
 struct model_free {
-	__u64 lifetime_ns, weight, seq;
+	__u64 time_ns, lifetime_ns, weight, seq;
 	__u32 pid, flags;
 	bool counted, need_site;
 };
 
 int model__add_free(struct model *m, const struct model_free *f);
 
-/** model__add_window() - Exact totals of one process since its previous window. */
+/**
+ * model__add_window() - Exact totals of one process since its previous window. Samples up to its
+ * end are in it, even if they come later.
+ */
 int model__add_window(struct model *m, __u32 pid, const struct churn_window *w);
 
 /** model__add_probe() - Strings are copied. */
@@ -78,9 +83,20 @@ enum model_cpu_flags {
 	CPU_PROBE		= 1 << 1,
 	CPU_CHAINED		= 1 << 2,
 	CPU_UNNAMED_LIBC	= 1 << 3,
+	CPU_KERNEL		= 1 << 4,
 };
 
 void model__add_cpu(struct model *m, __u32 flags, __u64 period);
+
+/**
+ * model__begin_process() - Its first allocation was in the recording, or its parent's was.
+ *
+ * Of any other process a sample cannot tell a block from before from one that was passed over.
+ */
+int model__begin_process(struct model *m, __u32 pid);
+
+/** model__begin_fork() - The child is as its parent is. */
+int model__begin_fork(struct model *m, __u32 pid, __u32 ppid);
 
 /** model__end_process() - Its blocks are gone: it ended, or became another program by exec. */
 int model__end_process(struct model *m, __u32 pid, __u64 time_ns);

@@ -5,15 +5,10 @@
 #ifndef PERF_CHURN_CHURN_MODEL_PRIV_H
 #define PERF_CHURN_CHURN_MODEL_PRIV_H
 
+#include "calibrate.h"
 #include "index.h"
 #include "live.h"
 #include "model.h"
-
-/* Sums of weights w over samples of size s: the estimate, and what its variance is made of. */
-struct tally {
-	double count, bytes;		/* w, w*s */
-	double var, cov, var_bytes;	/* w(w-1), w(w-1)*s, w(w-1)*s*s */
-};
 
 struct path {
 	__u32 stack, fn, site;
@@ -28,10 +23,15 @@ struct site {
 	struct lives lives;
 };
 
-/* A process: samples since its last window, and the times its heap went away. */
+/*
+ * A process: whether its blocks are all from the recording, samples since its last window, and
+ * the times its heap went away.
+ */
 struct process {
 	__u32 pid;
 	struct tally tail, tail_freed;
+	bool from_start, has_calls;
+	__u64 counted_ns;	/* end of its last window */
 	__u64 *ends_ns;
 	size_t nr_ends, room_ends;
 };
@@ -44,6 +44,7 @@ struct period_sum {
 struct model {
 	struct stacks *stacks;
 	struct live *live;
+	struct live *early;	/* frees whose allocation has not come; time_ns is the lifetime */
 	struct report_probe *probes;
 	size_t nr_probes, room_probes;
 	struct path *paths;
@@ -62,15 +63,13 @@ struct model {
 	size_t nr_windows;
 	double failed_var;
 	__u64 max_period, max_weight;
-	double nr_freed_before, nr_freed_inherited;	/* from samples */
+	struct calibration calibration;
+	double nr_freed_before, nr_freed_inherited, freed_unmatched;	/* from samples */
 	struct period_sum cpu_allocator, cpu_rest, cpu_probe;
 
 	struct report report;
 	struct report_site *report_sites;
 	struct report_path *report_paths;
 };
-
-void tally__add(struct tally *t, __u64 weight, __u64 size_bytes);
-void tally__merge(struct tally *t, const struct tally *from);
 
 #endif /* PERF_CHURN_CHURN_MODEL_PRIV_H */

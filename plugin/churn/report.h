@@ -13,12 +13,28 @@
 
 struct stacks;
 
+/** enum bound - What a figure is where something is missing. */
+enum bound {
+	BOUND_NONE,
+	BOUND_LOWER,		/* the truth is not below it */
+	BOUND_UPPER,		/* nor above */
+	BOUND_UNKNOWN,		/* it may be off either way */
+};
+
 /**
  * struct estimate - A figure with its standard error, 0 where it was counted.
  */
 struct estimate {
 	double value;
 	double error;
+	enum bound bound;
+};
+
+/** enum call_graph - How stacks came into the file. */
+enum call_graph {
+	CALL_GRAPH_FP,		/* walked by the kernel, along frame pointers */
+	CALL_GRAPH_DWARF,	/* copied, and unwound by the report */
+	CALL_GRAPH_NONE,	/* the innermost frame alone */
 };
 
 /**
@@ -26,21 +42,26 @@ struct estimate {
  * @command: Command line of the recorder, quoted for a shell; NULL when not in the file.
  * @method: How calls were seen: "uprobe", "preload", "event"; NULL when the file does not say.
  * @cpu_event: Name of the CPU event; NULL when there is none.
+ * @other_events: Names of sampling events that are not looked at, ", " between them; NULL: none.
  * @freq_hz: Its frequency, 0 when it has a fixed period.
  * @sample_period: One allocation in so many is sampled; 1: all, 0: unknown.
  * @duration_s: What the rates are over.
  * @has_weights: Events made by perf churn; false: somebody else's probes with a size field.
  * @has_frees: Frees were recorded.
  * @has_windows: Exact totals were recorded.
+ * @call_graph, @cpu_call_graph: Of allocations and of CPU samples.
+ * @share_unknown: CPU samples cannot tell the allocator's share of what the report is about.
+ * @nr_late: Records out of order.
  * @filtered: Options left some samples out.
  * @truncated: The file ends early.
  */
 struct report_recording {
-	const char *command, *method, *cpu_event, *hostname;
+	const char *command, *method, *cpu_event, *other_events, *hostname;
 	double freq_hz, duration_s;
-	__u64 sample_period;
+	__u64 sample_period, nr_late;
 	int nr_cpus;
-	bool has_weights, has_frees, has_windows, filtered, truncated;
+	enum call_graph call_graph, cpu_call_graph;
+	bool has_weights, has_frees, has_windows, share_unknown, filtered, truncated;
 };
 
 /**
@@ -57,26 +78,33 @@ struct report_losses {
 /**
  * struct report_totals - Sums over all sites.
  * @live_allocs, @live_bytes: Allocations whose free was not seen.
- * @freed_before: Frees of blocks allocated before the recording began.
+ * @live_most: With @live_allocs 0 out of a sample: a bound that holds at 95 %; else NAN.
+ * @freed_before: Frees of blocks allocated before the recording began; NAN: not known.
  * @sampled_allocs, @sampled_bytes, @sampled_frees: The same from samples alone.
  */
 struct report_totals {
 	struct estimate allocs, bytes, frees, failed, live_allocs, live_bytes;
 	struct estimate sampled_allocs, sampled_bytes, sampled_frees;
-	__u64 freed_before, free_null, free_internal, reallocs, hits;
+	double live_most, freed_before;
+	__u64 free_null, free_internal, reallocs, hits;
 };
 
 /**
  * struct report_cpu - CPU samples, by their period.
  * @share: Part of the CPU time with an allocator function on the stack, probe cost left out.
+ *	NAN: not known. Without call graph a lower bound.
+ * @share_low, @share_high: 95 % interval (Wilson).
+ * @few: So few samples that this is to be shown in place of a standard error.
  * @probe_share: Part of all CPU time that the kernel spent on our probes.
  * @nr_samples: Without probe cost; @nr_chained of them had more than one user frame.
  * @nr_unnamed_libc: Samples at a nameless address in an allocator's object.
+ * @nr_kernel: Samples in the kernel, those of @nr_allocator left out.
  */
 struct report_cpu {
 	struct estimate share;
-	double probe_share;
-	__u64 nr_samples, nr_allocator, nr_probe, nr_chained, nr_unnamed_libc;
+	double share_low, share_high, probe_share;
+	__u64 nr_samples, nr_allocator, nr_probe, nr_chained, nr_unnamed_libc, nr_kernel;
+	bool few;
 };
 
 /**
@@ -129,9 +157,11 @@ struct report_path {
  */
 struct report_site {
 	__u32 stack;
+	__u64 nr_samples;
 	size_t first_path, nr_paths;
 	struct estimate allocs, bytes, frees, live_allocs, live_bytes, avg_bytes;
 	double p50_life_ns;
+	enum bound life_bound;
 };
 
 /** struct report_probe - A probed entry point. */

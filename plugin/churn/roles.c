@@ -154,6 +154,8 @@ int roles__init(struct roles *roles, const struct pdreader *r)
 			role->kind = ROLE_NONE;
 		if (roles->cpu && same_cpu_event(&roles->cpu->attr, &pdreader__event(r, i)->attr))
 			role->kind = ROLE_CPU;
+		if (!roles->alloc && (role->kind == ROLE_ALLOC || role->kind == ROLE_FOREIGN))
+			roles->alloc = pdreader__event(r, i);
 	}
 	roles->has[ROLE_CPU] = roles->cpu;
 	roles->has[ROLE_FOREIGN] &= !roles->has[ROLE_ALLOC];

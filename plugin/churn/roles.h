@@ -33,12 +33,12 @@ struct role {
 
 /**
  * struct roles - One role per event, by pdevent.idx.
- * @cpu: An event of role ROLE_CPU, NULL without one.
+ * @cpu, @alloc: An event of role ROLE_CPU, and of ROLE_ALLOC or ROLE_FOREIGN; NULL without one.
  * @has: By role_kind: some event has it.
  */
 struct roles {
 	struct role *by_idx;
-	const struct pdevent *cpu;
+	const struct pdevent *cpu, *alloc;
 	bool has[ROLE_FOREIGN + 1];
 };
 

@@ -46,7 +46,6 @@ static int open_session(struct session *s, struct report_opts *opts)
 {
 	const struct feed_opts feed_opts = {
 		.filter = &opts->filter, .names = opts->names,
-		.max_stack = opts->view.max_stack,
 		.progress = show_progress, .progress_ctx = &s->progress,
 	};
 	int err;
@@ -82,6 +81,16 @@ static int print_report(const struct report *r, struct report_opts *opts)
 	return view__stdio(stdout, r, &opts->view);
 }
 
+/* Zeros alone would look like a finding. */
+static void warn_empty(const struct report *r, const struct report_opts *opts)
+{
+	if (!*opts->filters || r->check.nr_allocs || r->totals.allocs.value > 0)
+		return;
+	pr_warning("%s: no %ssamples match %s\n", opts->input,
+		   r->check.nr_frees || r->cpu.nr_samples || r->cpu.nr_probe ? "allocation " : "",
+		   opts->filters);
+}
+
 static int judge_gaps(const struct report *r, const struct report_opts *opts)
 {
 	/* The reader has said so; a script must not take the rest for the whole. */
@@ -104,7 +113,10 @@ static int run_report(struct report_opts *opts)
 	err = open_session(&s, opts) ?: feed__read(s.feed);
 	term__end_progress(&s.progress);
 	err = err ?: feed__report(s.feed, &report);
-	err = err ?: print_report(report, opts) ?: judge_gaps(report, opts);
+	if (!err) {
+		warn_empty(report, opts);
+		err = print_report(report, opts) ?: judge_gaps(report, opts);
+	}
 	if (err == -ENOMEM)
 		pr_err("Not enough memory\n");
 	close_session(&s);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,8 +28,10 @@ static const char from_environment[] = "";
 /* Options as they were typed, before anything is judged. */
 struct typed {
 	const char *comms, *dsos, *symbols, *pids, *tids, *fields, *sort, *by;
+	const char *cpus, *separator;
 	const char *percent_limit, *limit, *max_stack;
 	const char *symfs, *debuginfod;
+	bool children, samples, header_only, no_paths;
 	bool json, folded, stdio, demangle, inlines, no_pager, quiet;
 	int verbose;
 	const char **wrappers;
@@ -50,6 +53,18 @@ static int add_wrapper(const struct option *opt, const char *arg, int unset)
 	t->wrappers = bigger;
 	t->wrappers[t->nr_wrappers++] = arg;
 	return 0;
+}
+
+/* Of perf report's ways to show call chains there is one, and none. */
+static int set_call_graph(const struct option *opt, const char *arg, int unset)
+{
+	struct typed *t = opt->value;
+
+	t->no_paths = unset || !strcmp(arg, "none");
+	if (t->no_paths || !strcmp(arg, "graph") || !strcmp(arg, "callee"))
+		return 0;
+	pr_err("-g '%s': call paths are shown as a graph of callers, or not (none)\n", arg);
+	return -1;
 }
 
 static bool list_option(const char *name, const char *text, struct word_list *ret)
@@ -131,6 +146,46 @@ static bool format_option(const struct typed *t, struct report_opts *opts)
 	return true;
 }
 
+static bool cpus_option(const char *text, struct filter *filter)
+{
+	if (!text || !filter__parse_cpus(filter, text))
+		return true;
+	pr_err("--cpu '%s': not a list of CPUs like 0-3,5\n", text);
+	return false;
+}
+
+static bool separator_option(const char *text, const char **ret)
+{
+	*ret = text && !strcmp(text, "\\t") ? "\t" : text;
+	if (!text || strlen(*ret) == 1)
+		return true;
+	pr_err("--field-separator '%s': must be one character, or \\t\n", text);
+	return false;
+}
+
+/* What only text has. */
+static bool text_only(const struct typed *t, const struct report_opts *opts)
+{
+	if (t->children)
+		pr_err("--children: a site has no children, its callers are below it; leave it out\n");
+	else if (opts->format != FORMAT_STDIO && (t->header_only || t->separator))
+		pr_err("--header-only and --field-separator go with text, not with --json or --folded\n");
+	else
+		return true;
+	return false;
+}
+
+/* "+key" comes after the order there is without. */
+static bool sort_option(const char *keys, struct column_list *ret)
+{
+	char text[256];
+
+	if (!keys || *keys != '+')
+		return !keys || !columns__parse("--sort", keys, ret);
+	snprintf(text, sizeof(text), "share,%s", keys + 1);
+	return !columns__parse("--sort", text, ret);
+}
+
 static bool columns_option(const char *name, const char *keys, struct column_list *ret)
 {
 	return !keys || !columns__parse(name, keys, ret);
@@ -182,13 +237,40 @@ static bool judge_view(const struct typed *t, struct report_opts *opts)
 	view->max_stack = DEFAULT_MAX_STACK;
 	view->max_path_lines = t->max_stack || t->verbose ? 0 : DEFAULT_PATH_LINES;
 	view->quiet = t->quiet;
+	view->show_samples = t->samples;
+	view->no_paths = t->no_paths;
+	view->header_only = t->header_only;
 	view->verbose = t->verbose;
 	return columns_option("-F", t->fields, &view->fields) &&
-	       columns_option("--sort", t->sort, &view->sort) &&
+	       sort_option(t->sort, &view->sort) && text_only(t, opts) &&
+	       separator_option(t->separator, &view->separator) &&
 	       percent_option(t->percent_limit, &view->min_share) &&
 	       number_option("--limit", t->limit, 0, 1000000000, &view->limit) &&
 	       number_option("--max-stack", t->max_stack, 1, MAX_MAX_STACK, &view->max_stack) &&
 	       by_option(t->by, &view->by_bytes);
+}
+
+static void print_filter(FILE *out, const char *option, const char *text)
+{
+	if (text)
+		fprintf(out, "%s%s '%s'", ftell(out) > 0 ? " " : "", option, text);
+}
+
+static bool name_filters(const struct typed *t, struct report_opts *opts)
+{
+	size_t bytes = 0;
+	FILE *out = open_memstream(&opts->filters, &bytes);
+
+	if (!out)
+		return false;
+	print_filter(out, "--comm", t->comms);
+	print_filter(out, "--pid", t->pids);
+	print_filter(out, "--tid", t->tids);
+	print_filter(out, "--cpu", t->cpus);
+	print_filter(out, "--dsos", t->dsos);
+	print_filter(out, "--symbols", t->symbols);
+	print_filter(out, "--time", opts->time_text);
+	return !fclose(out);
 }
 
 static bool judge(const struct typed *t, struct report_opts *opts)
@@ -197,11 +279,12 @@ static bool judge(const struct typed *t, struct report_opts *opts)
 
 	opts->pager = !t->no_pager;
 	return format_option(t, opts) && judge_symbols(t, &opts->symbols) &&
-	       judge_view(t, opts) && time_option(opts->time_text) &&
+	       judge_view(t, opts) && time_option(opts->time_text) && name_filters(t, opts) &&
 	       !names__new(t->wrappers, t->nr_wrappers, &opts->names) &&
 	       list_option("--comm", t->comms, &filter->comms) &&
 	       list_option("--dsos", t->dsos, &filter->dsos) &&
 	       list_option("--symbols", t->symbols, &filter->symbols) &&
+	       cpus_option(t->cpus, filter) &&
 	       ids_option("--pid", t->pids, &filter->pids) &&
 	       ids_option("--tid", t->tids, &filter->tids);
 }
@@ -220,13 +303,23 @@ void report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 			   "Columns of the sites table, in this order"),
 		OPT_STRING('s', "sort", &t.sort, "column[,column...]",
 			   "Order of the sites (default: by share)"),
+		OPT_BOOLEAN('n', "show-nr-samples", &t.samples, "Show a column with the number of samples"),
+		OPT_CALLBACK_DEFAULT('g', "call-graph", &t, "graph|none",
+				     "Call paths below the sites, or not (default graph)",
+				     set_call_graph, "graph"),
+		OPT_BOOLEAN(0, "children", &t.children, "As --no-children, for perf report's users"),
+		OPT_STRING('t', "field-separator", &t.separator, "character",
+			   "Print only the sites table, for programs, with this between columns"),
+		OPT_BOOLEAN(0, "header-only", &t.header_only, "Print only the header"),
 		OPT_STRING(0, "limit", &t.limit, "n",
 			   "Show at most n sites; 0: all (default 10; all with --json)"),
 		OPT_STRING(0, "percent-limit", &t.percent_limit, "percent",
 			   "Leave out sites and call paths below this share (default 0)"),
 		OPT_STRING(0, "max-stack", &t.max_stack, "frames",
-			   "Frames of a stack that are looked at (default 127; text shows 8 lines a site)"),
+			   "Frames of a call path that are shown, from the site outwards (default 127; text shows 8 lines a site)"),
 		OPT_STRING('c', "comm", &t.comms, "comm[,comm...]", "Only threads with these names"),
+		OPT_STRING(0, "comms", &t.comms, "comm[,comm...]", "The same, as perf report calls it"),
+		OPT_STRING('C', "cpu", &t.cpus, "cpu[,cpu-cpu...]", "Only what happened on these CPUs"),
 		OPT_STRING(0, "pid", &t.pids, "pid[,pid...]", "Only these processes"),
 		OPT_STRING(0, "tid", &t.tids, "tid[,tid...]", "Only these threads"),
 		OPT_STRING('d', "dsos", &t.dsos, "dso[,dso...]", "Only sites in these objects"),
@@ -274,6 +367,7 @@ void report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 void report_opts__exit(struct report_opts *opts)
 {
 	filter__exit(&opts->filter);
+	free(opts->filters);
 	names__free(opts->names);
 	free((char *)opts->symbols.symfs);
 }

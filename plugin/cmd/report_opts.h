@@ -14,11 +14,13 @@ struct names;
 /**
  * struct report_opts - Judged options.
  * @time_text: --time as typed; per cent mean something only when the file is open. NULL: all.
+ * @filters: Filter options as typed, "--pid 1 --comm sh"; "" without any.
  * @names: With the --wrapper expressions.
  * @symbols: Where names come from.
  */
 struct report_opts {
 	const char *input, *time_text;
+	char *filters;
 	enum { FORMAT_STDIO, FORMAT_JSON, FORMAT_FOLDED } format;
 	struct machine_opts symbols;
 	bool pager, strict;

@@ -315,8 +315,8 @@ static int read_all(struct pass *p)
 static void warn_late(const struct pass *p)
 {
 	if (p->order.nr_late)
-		pr_warning("%s: %llu records are out of order\n", p->r->path,
-			   (unsigned long long)p->order.nr_late);
+		pr_warning("%s: %llu records are out of order, as when a CPU stalls while it writes one\n",
+			   p->r->path, (unsigned long long)p->order.nr_late);
 }
 
 int pdreader__read(struct pdreader *r, const struct pdreader_ops *ops, void *ctx)
@@ -336,6 +336,7 @@ int pdreader__read(struct pdreader *r, const struct pdreader_ops *ops, void *ctx
 		err = err ?: flush_err;
 	}
 	warn_late(p);
+	r->info.nr_late = p->order.nr_late;
 	pass__free(p);
 	return err;
 }

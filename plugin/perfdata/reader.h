@@ -34,6 +34,7 @@ struct pdevent {
 /**
  * struct pdinfo - The feature sections; a string is NULL where the file has none.
  * @data_bytes: Size of the data section.
+ * @nr_late: Records read that should have come before others; known after the read.
  * @truncated: The file is not whole: data, or feature sections behind it, are cut short or damaged.
  */
 struct pdinfo {
@@ -44,6 +45,7 @@ struct pdinfo {
 	__u64 total_mem_kb;
 	int clockid;				/* -1: unknown */
 	__u64 data_bytes;
+	__u64 nr_late;
 	bool truncated;
 };
 

@@ -21,23 +21,26 @@ static int cmp_text(const char *a, const char *b)
 	return a && b ? strcmp(a, b) : !a - !b;
 }
 
-static void print_estimate_count(FILE *out, const struct estimate *e)
+/* Unknown is nothing to a program, and "-" to a reader. */
+static void print_figure(FILE *out, const struct site_row *row, double value, enum bound bound,
+			 const char *(*format)(char *, double))
 {
 	char buf[FORMAT_BYTES];
 
-	fputs(format_count(buf, e->value), out);
+	if (!row->raw)
+		fprintf(out, "%s%s", isnan(value) ? "" : bound_mark(bound), format(buf, value));
+	else if (!isnan(value))
+		fprintf(out, "%.*f", value == floor(value) ? 0 : 2, value);
 }
 
-static void print_estimate_bytes(FILE *out, const struct estimate *e)
+static void print_estimate_count(FILE *out, const struct site_row *row, const struct estimate *e)
 {
-	char buf[FORMAT_BYTES];
-
-	fputs(format_bytes(buf, e->value), out);
+	print_figure(out, row, e->value, e->bound, format_count);
 }
 
-static const char *bound_mark(const struct site_row *row)
+static void print_estimate_bytes(FILE *out, const struct site_row *row, const struct estimate *e)
 {
-	return report__is_lower_bound(row->report) ? ">=" : "";
+	print_figure(out, row, e->value, e->bound, format_bytes);
 }
 
 static int cmp_share(const struct site_row *a, const struct site_row *b)
@@ -50,6 +53,16 @@ static void print_share(FILE *out, const struct site_row *row)
 	fprintf(out, "%.2f%%", 100 * row->share);
 }
 
+static int cmp_samples(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->nr_samples, b->site->nr_samples);
+}
+
+static void print_samples(FILE *out, const struct site_row *row)
+{
+	print_figure(out, row, row->site->nr_samples, BOUND_NONE, format_count);
+}
+
 static int cmp_allocs(const struct site_row *a, const struct site_row *b)
 {
 	return cmp_double(a->site->allocs.value, b->site->allocs.value);
@@ -57,12 +70,17 @@ static int cmp_allocs(const struct site_row *a, const struct site_row *b)
 
 static void print_allocs(FILE *out, const struct site_row *row)
 {
-	print_estimate_count(out, &row->site->allocs);
+	print_estimate_count(out, row, &row->site->allocs);
 }
 
 static double relative_error(const struct estimate *e)
 {
 	return e->value > 0 ? e->error / e->value : 0;
+}
+
+static void print_relative_error(FILE *out, const struct estimate *e)
+{
+	fprintf(out, "%.1f%%", 100 * relative_error(e));
 }
 
 static int cmp_error(const struct site_row *a, const struct site_row *b)
@@ -72,15 +90,13 @@ static int cmp_error(const struct site_row *a, const struct site_row *b)
 
 static void print_error(FILE *out, const struct site_row *row)
 {
-	fprintf(out, "%.1f%%", 100 * relative_error(&row->site->allocs));
+	print_relative_error(out, &row->site->allocs);
 }
 
 static void print_rate(FILE *out, const struct site_row *row)
 {
-	char buf[FORMAT_BYTES];
-
-	fprintf(out, "%s%s", bound_mark(row),
-		format_si(buf, report__rate(row->report, row->site->allocs.value)));
+	print_figure(out, row, report__rate(row->report, row->site->allocs.value),
+		     row->site->allocs.bound, format_si);
 }
 
 static int cmp_bytes(const struct site_row *a, const struct site_row *b)
@@ -90,15 +106,23 @@ static int cmp_bytes(const struct site_row *a, const struct site_row *b)
 
 static void print_bytes(FILE *out, const struct site_row *row)
 {
-	print_estimate_bytes(out, &row->site->bytes);
+	print_estimate_bytes(out, row, &row->site->bytes);
+}
+
+static int cmp_bytes_error(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(relative_error(&a->site->bytes), relative_error(&b->site->bytes));
+}
+
+static void print_bytes_error(FILE *out, const struct site_row *row)
+{
+	print_relative_error(out, &row->site->bytes);
 }
 
 static void print_bytes_rate(FILE *out, const struct site_row *row)
 {
-	char buf[FORMAT_BYTES];
-
-	fprintf(out, "%s%s", bound_mark(row),
-		format_bytes(buf, report__rate(row->report, row->site->bytes.value)));
+	print_figure(out, row, report__rate(row->report, row->site->bytes.value),
+		     row->site->bytes.bound, format_bytes);
 }
 
 static int cmp_avg(const struct site_row *a, const struct site_row *b)
@@ -108,7 +132,7 @@ static int cmp_avg(const struct site_row *a, const struct site_row *b)
 
 static void print_avg(FILE *out, const struct site_row *row)
 {
-	print_estimate_bytes(out, &row->site->avg_bytes);
+	print_estimate_bytes(out, row, &row->site->avg_bytes);
 }
 
 static int cmp_life(const struct site_row *a, const struct site_row *b)
@@ -118,9 +142,7 @@ static int cmp_life(const struct site_row *a, const struct site_row *b)
 
 static void print_life(FILE *out, const struct site_row *row)
 {
-	char buf[FORMAT_BYTES];
-
-	fputs(format_ns(buf, row->site->p50_life_ns), out);
+	print_figure(out, row, row->site->p50_life_ns, row->site->life_bound, format_ns);
 }
 
 static int cmp_frees(const struct site_row *a, const struct site_row *b)
@@ -130,7 +152,7 @@ static int cmp_frees(const struct site_row *a, const struct site_row *b)
 
 static void print_frees(FILE *out, const struct site_row *row)
 {
-	print_estimate_count(out, &row->site->frees);
+	print_estimate_count(out, row, &row->site->frees);
 }
 
 static int cmp_live(const struct site_row *a, const struct site_row *b)
@@ -140,7 +162,7 @@ static int cmp_live(const struct site_row *a, const struct site_row *b)
 
 static void print_live(FILE *out, const struct site_row *row)
 {
-	print_estimate_count(out, &row->site->live_allocs);
+	print_estimate_count(out, row, &row->site->live_allocs);
 }
 
 static int cmp_live_bytes(const struct site_row *a, const struct site_row *b)
@@ -150,7 +172,7 @@ static int cmp_live_bytes(const struct site_row *a, const struct site_row *b)
 
 static void print_live_bytes(FILE *out, const struct site_row *row)
 {
-	print_estimate_bytes(out, &row->site->live_bytes);
+	print_estimate_bytes(out, row, &row->site->live_bytes);
 }
 
 static const struct stack_frame *row_frame(const struct site_row *row)
@@ -200,10 +222,12 @@ static void print_site_name(FILE *out, const struct site_row *row)
 
 static const struct column columns[] = {
 	{ "share", "Share", 7, false, cmp_share, print_share },
+	{ "samples", "Samples", 9, false, cmp_samples, print_samples },
 	{ "allocs", "Allocations", 14, false, cmp_allocs, print_allocs },
 	{ "error", "+-", 6, false, cmp_error, print_error },
 	{ "rate", "Allocs/s", 8, false, cmp_allocs, print_rate },
-	{ "bytes", "Bytes", 8, false, cmp_bytes, print_bytes },
+	{ "bytes", "Bytes", 9, false, cmp_bytes, print_bytes },
+	{ "bytes_error", "+-", 6, false, cmp_bytes_error, print_bytes_error },
 	{ "bytes_rate", "Bytes/s", 10, false, cmp_bytes, print_bytes_rate },
 	{ "avg", "Avg size", 8, false, cmp_avg, print_avg },
 	{ "life", "Med life", 8, false, cmp_life, print_life },
@@ -253,6 +277,8 @@ static int reject_column(const char *option, const char *key, size_t bytes)
 int columns__parse(const char *option, const char *keys, struct column_list *ret)
 {
 	ret->nr = 0;
+	ret->add = *keys == '+';
+	keys += ret->add;
 	for (;;) {
 		size_t bytes = strcspn(keys, ",");
 		const struct column *column = find_column(keys, bytes);
@@ -270,10 +296,48 @@ int columns__parse(const char *option, const char *keys, struct column_list *ret
 	}
 }
 
-void columns__default(const struct report *r, struct column_list *ret)
+static bool has_column(const struct column_list *list, const struct column *column)
 {
+	size_t i;
+
+	for (i = 0; i < list->nr; i++) {
+		if (list->cols[i] == column)
+			return true;
+	}
+	return false;
+}
+
+void columns__add(struct column_list *list, const struct column *column)
+{
+	if (has_column(list, column) || list->nr == MAX_COLUMNS)
+		return;
+	list->cols[list->nr] = list->cols[list->nr - 1];
+	list->cols[list->nr++ - 1] = column;
+}
+
+void columns__default(const struct report *r, const struct column_list *sort,
+		      struct column_list *ret)
+{
+	size_t i;
+
 	if (r->totals.sampled_allocs.error > 0)
-		columns__parse("", "share,allocs,error,rate,bytes,avg,life,site", ret);
+		columns__parse("", "share,allocs,error,rate,bytes,bytes_error,avg,life,site", ret);
 	else
 		columns__parse("", "share,allocs,rate,bytes,avg,life,site", ret);
+	for (i = 0; i < sort->nr; i++) {
+		if (sort->cols[i]->cmp != cmp_sym && sort->cols[i]->cmp != cmp_srcline)
+			columns__add(ret, sort->cols[i]);
+	}
+}
+
+void columns__add_samples(struct column_list *list)
+{
+	const struct column *samples = find_column("samples", strlen("samples"));
+	size_t i;
+
+	if (has_column(list, samples) || list->nr == MAX_COLUMNS)
+		return;
+	for (i = list->nr++; i > 1; i--)
+		list->cols[i] = list->cols[i - 1];
+	list->cols[i] = samples;
 }

@@ -11,13 +11,18 @@
 
 #include "churn/report.h"
 
-/** struct site_row - One row. @share: Of all allocations, or bytes with --by bytes; 0 to 1. */
+/**
+ * struct site_row - One row.
+ * @share: Of all allocations, or bytes with --by bytes; 0 to 1.
+ * @raw: For programs: plain numbers, in bytes and ns.
+ */
 struct site_row {
 	const struct report *report;
 	const struct report_site *site;
 	size_t site_idx;
 	size_t rank;
 	double share;
+	bool raw;
 };
 
 /**
@@ -37,20 +42,32 @@ struct column {
 
 #define MAX_COLUMNS	24
 
+/** struct column_list - @add: To those shown by default (a list that begins with "+"). */
 struct column_list {
 	const struct column *cols[MAX_COLUMNS];
 	size_t nr;
+	bool add;
 };
 
 /**
- * columns__parse() - Comma-separated keys.
+ * columns__parse() - Comma-separated keys, a "+" before them all.
  * @option: Name for the error line, which lists all keys.
  *
  * Return: 0, or -EINVAL, printed.
  */
 int columns__parse(const char *option, const char *keys, struct column_list *ret);
 
-/** columns__default() - What is shown without -F: the error column only where there is one. */
-void columns__default(const struct report *r, struct column_list *ret);
+/** columns__add() - Put a column before the last one, which names the site; once. */
+void columns__add(struct column_list *list, const struct column *column);
+
+/**
+ * columns__default() - What is shown without -F: error columns only where there are errors, and
+ * what is sorted by, unless the site's column has it.
+ */
+void columns__default(const struct report *r, const struct column_list *sort,
+		      struct column_list *ret);
+
+/** columns__add_samples() - The column of -n, behind the first one. */
+void columns__add_samples(struct column_list *list);
 
 #endif /* PERF_CHURN_VIEW_COLUMNS_H */

@@ -26,17 +26,30 @@ static void sanitize(char *text)
 	}
 }
 
+/* Frames shown: @max_stack from the site outwards, and what is inside of the site. */
+static size_t nr_shown(const struct report *r, __u32 stack, size_t max_stack)
+{
+	__u32 site = stacks__site(r->stacks, stack);
+	size_t nr = 0;
+
+	for (; stack != site; stack = stacks__caller(r->stacks, stack))
+		nr++;
+	for (; stack != STACK_NONE && max_stack--; stack = stacks__caller(r->stacks, stack))
+		nr++;
+	return nr;
+}
+
 static int print_names(FILE *out, const struct report *r, const struct report_path *p,
 		       size_t max_stack)
 {
+	size_t max = nr_shown(r, p->stack, max_stack), nr = 0, i;
 	const struct stack_frame **frames;
 	__u32 stack = p->stack;
-	size_t nr = 0, i;
 
-	frames = calloc(max_stack + 1, sizeof(*frames));
+	frames = calloc(max + 1, sizeof(*frames));
 	if (!frames)
 		return -ENOMEM;
-	for (; stack != STACK_NONE && nr < max_stack; stack = stacks__caller(r->stacks, stack))
+	for (; nr < max; stack = stacks__caller(r->stacks, stack))
 		frames[nr++] = stacks__frame(r->stacks, stack);
 	for (i = nr; i-- > 0;) {
 		char *name = NULL;

@@ -67,6 +67,15 @@ const char *format_ns(char *buf, double value)
 	return scale(buf, value, 1000, units);
 }
 
+const char *bound_mark(enum bound bound)
+{
+	static const char *const marks[] = {
+		[BOUND_NONE] = "", [BOUND_LOWER] = ">=", [BOUND_UPPER] = "<=", [BOUND_UNKNOWN] = "~",
+	};
+
+	return marks[bound];
+}
+
 const char *format_error(char *buf, const struct estimate *e)
 {
 	if (!(e->error > 0) || !(e->value > 0))

@@ -23,6 +23,8 @@ const char *format_si(char *buf, double value);
 const char *format_bytes(char *buf, double value);
 /** format_ns() - "1.23 us". */
 const char *format_ns(char *buf, double value);
+/** bound_mark() - What stands before a figure: "", ">=", "<=", or "~" for not known. */
+const char *bound_mark(enum bound bound);
 /** format_error() - "+- 1.2 %": the relative standard error; "" where counted. */
 const char *format_error(char *buf, const struct estimate *e);
 

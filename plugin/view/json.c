@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "churn/stacks.h"
@@ -21,6 +22,15 @@ static void print_lost(struct json_out *j, const struct report *r)
 	json__close(j, '}');
 }
 
+static const char *call_graph_name(enum call_graph call_graph)
+{
+	static const char *const names[] = {
+		[CALL_GRAPH_FP] = "fp", [CALL_GRAPH_DWARF] = "dwarf", [CALL_GRAPH_NONE] = "none",
+	};
+
+	return names[call_graph];
+}
+
 static void print_recording(struct json_out *j, const struct report *r)
 {
 	const struct report_recording *rec = &r->recording;
@@ -32,10 +42,14 @@ static void print_recording(struct json_out *j, const struct report *r)
 	json__u64(j, "cpus", rec->nr_cpus > 0 ? rec->nr_cpus : 0);
 	json__string(j, "method", rec->method);
 	json__u64(j, "sample_period", rec->sample_period);
+	json__string(j, "call_graph", call_graph_name(rec->call_graph));
+	json__string(j, "cpu_call_graph", call_graph_name(rec->cpu_call_graph));
 	json__string(j, "cpu_event", rec->cpu_event);
+	json__string(j, "other_events", rec->other_events);
 	json__number(j, "freq_hz", rec->freq_hz);
 	print_lost(j, r);
 	json__number(j, "gap_s", r->losses.gap_ns / 1e9);
+	json__u64(j, "late_records", rec->nr_late);
 	json__bool(j, "truncated", rec->truncated);
 	json__bool(j, "filtered", rec->filtered);
 	json__bool(j, "lower_bounds", report__is_lower_bound(r));
@@ -53,11 +67,12 @@ static void print_totals(struct json_out *j, const struct report *r)
 	json__estimate(j, "failed", &t->failed);
 	json__estimate(j, "live_allocs", &t->live_allocs);
 	json__estimate(j, "live_bytes", &t->live_bytes);
+	json__number(j, "live_allocs_most", t->live_most);
 	json__number(j, "allocs_per_s", report__rate(r, t->allocs.value));
 	json__number(j, "allocs_per_s_error", report__rate(r, t->allocs.error));
 	json__number(j, "frees_per_s", report__rate(r, t->frees.value));
 	json__number(j, "bytes_per_s", report__rate(r, t->bytes.value));
-	json__u64(j, "freed_before", t->freed_before);
+	json__number(j, "freed_before", t->freed_before);
 	json__u64(j, "reallocs", t->reallocs);
 	json__u64(j, "free_null", t->free_null);
 	json__u64(j, "free_internal", t->free_internal);
@@ -89,13 +104,13 @@ static void print_cpu(struct json_out *j, const struct report *r)
 	json__string(j, "verdict", verdict_name(r->verdict));
 	json__u64(j, "samples", c->nr_samples);
 	json__u64(j, "allocator_samples", c->nr_allocator);
-	if (c->nr_samples)
-		json__estimate(j, "allocator_share", &c->share);
-	else
-		json__string(j, "allocator_share", NULL);
+	json__estimate(j, "allocator_share", &c->share);
+	json__number(j, "allocator_share_low", c->share_low);
+	json__number(j, "allocator_share_high", c->share_high);
 	json__u64(j, "probe_samples", c->nr_probe);
 	json__number(j, "probe_share", c->probe_share);
 	json__u64(j, "chained_samples", c->nr_chained);
+	json__u64(j, "kernel_samples", c->nr_kernel);
 	json__u64(j, "unnamed_allocator_samples", c->nr_unnamed_libc);
 	json__close(j, '}');
 }
@@ -184,11 +199,13 @@ static void print_site_object(struct json_out *j, const struct site_row *row,
 	json__bool(j, "inlined", f->inlined);
 	print_stack(j, row->report, s, opts);
 	json__number(j, "share", row->share);
+	json__u64(j, "samples", s->nr_samples);
 	json__estimate(j, "allocs", &s->allocs);
 	json__estimate(j, "bytes", &s->bytes);
 	json__number(j, "allocs_per_s", report__rate(row->report, s->allocs.value));
 	json__estimate(j, "avg_size", &s->avg_bytes);
 	json__number(j, "p50_life_ns", s->p50_life_ns);
+	json__bound(j, "p50_life_ns_bound", isnan(s->p50_life_ns) ? BOUND_NONE : s->life_bound);
 	json__estimate(j, "frees", &s->frees);
 	json__estimate(j, "live_allocs", &s->live_allocs);
 	json__estimate(j, "live_bytes", &s->live_bytes);

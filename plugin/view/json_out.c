@@ -85,11 +85,23 @@ void json__bool(struct json_out *j, const char *key, bool value)
 	fputs(value ? "true" : "false", j->out);
 }
 
+void json__bound(struct json_out *j, const char *key, enum bound bound)
+{
+	static const char *const names[] = {
+		[BOUND_LOWER] = "lower", [BOUND_UPPER] = "upper", [BOUND_UNKNOWN] = "unknown",
+	};
+
+	json__string(j, key, names[bound]);
+}
+
 void json__estimate(struct json_out *j, const char *key, const struct estimate *e)
 {
-	char error_key[64];
+	char sibling[64];
 
-	snprintf(error_key, sizeof(error_key), "%s_error", key);
+	snprintf(sibling, sizeof(sibling), "%s_error", key);
 	json__number(j, key, e->value);
-	json__number(j, error_key, isnan(e->value) ? NAN : e->error);
+	/* 0 says "counted", which a bound is not. */
+	json__number(j, sibling, isnan(e->value) || (e->bound && e->error <= 0) ? NAN : e->error);
+	snprintf(sibling, sizeof(sibling), "%s_bound", key);
+	json__bound(j, sibling, isnan(e->value) ? BOUND_NONE : e->bound);
 }

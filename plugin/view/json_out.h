@@ -29,7 +29,10 @@ void json__number(struct json_out *j, const char *key, double value);
 void json__u64(struct json_out *j, const char *key, __u64 value);
 void json__bool(struct json_out *j, const char *key, bool value);
 
-/** json__estimate() - "@key": value, "@key_error": standard error. */
+/** json__bound() - "lower", "upper", "unknown", or null. */
+void json__bound(struct json_out *j, const char *key, enum bound bound);
+
+/** json__estimate() - "@key": value, "@key_error": standard error, "@key_bound": what it is. */
 void json__estimate(struct json_out *j, const char *key, const struct estimate *e);
 
 #endif /* PERF_CHURN_VIEW_JSON_OUT_H */

@@ -37,27 +37,38 @@ static int cmp_rows(const void *a, const void *b, void *sort_keys)
 	return cmp_equals(x, y);
 }
 
-static double row_share(const struct report *r, const struct report_site *site, bool by_bytes)
+static double weight_of(const struct report_site *site, bool by_bytes)
 {
-	double own = by_bytes ? site->bytes.value : site->allocs.value;
-	double all = by_bytes ? r->totals.sampled_bytes.value : r->totals.sampled_allocs.value;
+	return by_bytes ? site->bytes.value : site->allocs.value;
+}
 
-	return all > 0 ? own / all : 0;
+static double sum_of_sites(const struct report *r, bool by_bytes)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < r->nr_sites; i++)
+		sum += weight_of(&r->sites[i], by_bytes);
+	return sum;
 }
 
 int rows__new(const struct report *r, const struct view_opts *opts, struct site_row **ret,
 	      size_t *ret_nr)
 {
 	struct site_row *rows = calloc(r->nr_sites + 1, sizeof(*rows));
+	double all = sum_of_sites(r, opts->by_bytes);
 	size_t nr = 0, i;
 
 	if (!rows)
 		return -ENOMEM;
 	for (i = 0; i < r->nr_sites; i++) {
-		double share = row_share(r, &r->sites[i], opts->by_bytes);
+		double share = all > 0 ? weight_of(&r->sites[i], opts->by_bytes) / all : 0;
 
 		if (share >= opts->min_share)
-			rows[nr++] = (struct site_row){ r, &r->sites[i], i, 0, share };
+			rows[nr++] = (struct site_row){
+				.report = r, .site = &r->sites[i], .site_idx = i, .share = share,
+				.raw = opts->separator,
+			};
 	}
 	qsort_r(rows, nr, sizeof(*rows), cmp_rows, (void *)&opts->sort);
 	for (i = 0; i < nr; i++)

@@ -75,6 +75,34 @@ static void print_losses(FILE *out, const struct report *r)
 	fprintf(out, "%s\n", *separator ? "" : "nothing");
 }
 
+static void print_stack_note(FILE *out, const struct report *r)
+{
+	bool cut = r->check.nr_cut * 2 > r->check.nr_allocs;
+
+	if (r->recording.call_graph == CALL_GRAPH_NONE)
+		fputs("# note     : recorded without call graph: sites are the allocator's callers,"
+		      " wrappers or not: record with -g\n", out);
+	else if (cut && r->recording.call_graph == CALL_GRAPH_FP)
+		fputs("# note     : most stacks end early, as in code without frame pointers:"
+		      " record with --call-graph dwarf\n", out);
+	else if (cut)
+		fputs("# note     : most stacks end early, as copies are too small for deep ones:"
+		      " record with --call-graph dwarf,SIZE\n", out);
+}
+
+static void print_other_events(FILE *out, const struct report_recording *rec)
+{
+	if (!rec->other_events)
+		return;
+	fputs("# note     : not in this report: ", out);
+	print_text(out, rec->other_events);
+	if (rec->cpu_event) {
+		fputs("; CPU shares are by ", out);
+		print_text(out, rec->cpu_event);
+	}
+	fputc('\n', out);
+}
+
 static void print_notes(FILE *out, const struct report *r)
 {
 	if (r->recording.filtered)
@@ -85,12 +113,14 @@ static void print_notes(FILE *out, const struct report *r)
 		      "#            lack the immediate caller\n", out);
 	else if (!r->recording.has_frees)
 		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
-	if (r->check.nr_cut * 2 > r->check.nr_allocs)
-		fputs("# note     : most stacks end early, as in code without frame pointers:"
-		      " record with --call-graph dwarf\n", out);
+	print_other_events(out, &r->recording);
+	print_stack_note(out, r);
+	if (r->recording.nr_late)
+		fprintf(out, "# note     : %llu records came out of order: only names may suffer\n",
+			r->recording.nr_late);
 	if (report__is_lower_bound(r))
-		fputs("# note     : what is marked \">=\", and all counts of sites, are lower bounds\n",
-		      out);
+		fputs("# note     : samples are missing: \">=\" marks a lower bound, \"<=\" an upper one,"
+		      " \"~\" what may be off either way\n", out);
 }
 
 static void print_silent_objects(FILE *out, const struct report *r)
@@ -114,6 +144,18 @@ static void print_silent_objects(FILE *out, const struct report *r)
 	}
 }
 
+static void print_verdict_share(FILE *out, const struct report_cpu *c)
+{
+	if (isnan(c->share.value))
+		return;
+	fputs("the allocator takes ", out);
+	if (c->few)
+		fprintf(out, "%.0f to %.0f %%", 100 * c->share_low, 100 * c->share_high);
+	else
+		fprintf(out, "%s%.1f %%", c->share.bound ? "at least " : "", 100 * c->share.value);
+	fprintf(out, "%s of the CPU, ", c->nr_samples < 100 ? " (few samples)" : "");
+}
+
 static void print_verdict(FILE *out, const struct report *r, const struct view_opts *opts)
 {
 	static const char *const words[] = {
@@ -126,34 +168,27 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 	fprintf(out, "%s%s%s: ", opts->color ? "\033[1m" : "", words[r->verdict],
 		opts->color ? "\033[0m" : "");
 	if (r->verdict == VERDICT_EMPTY) {
-		fputs("none was seen in this recording\n", out);
+		fputs(r->recording.filtered ? "none matches the filter\n" :
+					      "none was seen in this recording\n", out);
 		return;
 	}
-	if (r->cpu.nr_samples)
-		fprintf(out, "the allocator takes %.1f %%%s of the CPU, ", 100 * r->cpu.share.value,
-			r->cpu.nr_samples < 100 ? " (few samples)" : "");
-	fprintf(out, "%s allocations/s",
+	print_verdict_share(out, &r->cpu);
+	fprintf(out, "%s%s allocations/s", bound_mark(r->totals.allocs.bound),
 		format_si(rate, report__rate(r, r->totals.allocs.value)));
 	if (!r->cpu.nr_samples)
 		fputs("; no CPU samples to weigh them against", out);
+	else if (isnan(r->cpu.share.value))
+		fputs("; their share of the CPU is not known", out);
 	fputc('\n', out);
 }
 
-static const char *bound_mark(const struct report *r)
-{
-	if (r->recording.has_windows)
-		return r->losses.gap_ns || r->recording.truncated ? ">=" : "";
-	return report__is_lower_bound(r) ? ">=" : "";
-}
-
 /* "  Allocations        2,541,003 +- 1.2 %" */
-static void print_total(FILE *out, const struct report *r, const char *title,
-			const struct estimate *e, bool bytes)
+static void print_total(FILE *out, const char *title, const struct estimate *e, bool bytes)
 {
 	const char *(*format)(char *, double) = bytes ? format_bytes : format_count;
 	char value[FORMAT_BYTES], error[FORMAT_BYTES], cell[2 * FORMAT_BYTES];
 
-	snprintf(cell, sizeof(cell), "%s%s", r ? bound_mark(r) : "", format(value, e->value));
+	snprintf(cell, sizeof(cell), "%s%s", bound_mark(e->bound), format(value, e->value));
 	fprintf(out, "  %-12s %15s %-9s", title, cell, format_error(error, e));
 }
 
@@ -164,7 +199,7 @@ static void print_per_second(FILE *out, const struct report *r, const struct est
 	const char *(*format)(char *, double) = bytes ? format_bytes : format_si;
 	char rate[FORMAT_BYTES], cell[2 * FORMAT_BYTES];
 
-	snprintf(cell, sizeof(cell), "%s%s/s", bound_mark(r),
+	snprintf(cell, sizeof(cell), "%s%s/s", bound_mark(e->bound),
 		 format(rate, report__rate(r, e->value)));
 	fprintf(out, " %12s", cell);
 }
@@ -180,40 +215,78 @@ static void print_count(FILE *out, const char *title, const struct estimate *e)
 		fprintf(out, " %s", format_error(error, e));
 }
 
+static void print_live(FILE *out, const struct report_totals *t)
+{
+	char bytes[FORMAT_BYTES], cell[2 * FORMAT_BYTES], error[FORMAT_BYTES], most[FORMAT_BYTES];
+
+	print_total(out, "Live at end", &t->live_allocs, false);
+	snprintf(cell, sizeof(cell), "%s%s", bound_mark(t->live_bytes.bound),
+		 format_bytes(bytes, t->live_bytes.value));
+	fprintf(out, " %12s", cell);
+	if (t->live_bytes.error > 0)
+		fprintf(out, "   %s", format_error(error, &t->live_bytes));
+	if (!isnan(t->live_most))
+		fprintf(out, "   none of the sampled ones; all in all less than %s (95 %%)",
+			format_count(most, ceil(t->live_most)));
+	fputc('\n', out);
+}
+
 static void print_totals(FILE *out, const struct report *r)
 {
 	const struct report_totals *t = &r->totals;
-	struct estimate before = { t->freed_before, 0 };
-	char buf[FORMAT_BYTES];
+	struct estimate before = { .value = t->freed_before };
 
-	print_total(out, r, "Allocations", &t->allocs, false);
+	print_total(out, "Allocations", &t->allocs, false);
 	print_per_second(out, r, &t->allocs, false);
 	print_count(out, "failed", &t->failed);
 	fputc('\n', out);
-	print_total(out, r, "Bytes", &t->bytes, true);
+	print_total(out, "Bytes", &t->bytes, true);
 	print_per_second(out, r, &t->bytes, true);
 	fputc('\n', out);
 	if (!r->recording.has_frees)
 		return;
-	print_total(out, r, "Frees", &t->frees, false);
+	print_total(out, "Frees", &t->frees, false);
 	print_per_second(out, r, &t->frees, false);
-	print_count(out, "of blocks allocated before", &before);
+	if (isnan(t->freed_before))
+		fputs("   of blocks allocated before: unknown", out);
+	else
+		print_count(out, "of blocks allocated before", &before);
 	fputc('\n', out);
-	print_total(out, NULL, "Live at end", &t->live_allocs, false);
-	fprintf(out, " %12s\n", format_bytes(buf, t->live_bytes.value));
+	print_live(out, t);
+}
+
+static void print_cpu_share(FILE *out, const struct report_cpu *c)
+{
+	char value[FORMAT_BYTES] = "unknown", error[FORMAT_BYTES] = "";
+	bool known = !isnan(c->share.value);
+
+	if (known)
+		snprintf(value, sizeof(value), "%s%.1f %%", bound_mark(c->share.bound),
+			 100 * c->share.value);
+	if (known && c->few)
+		snprintf(error, sizeof(error), "%.0f to %.0f", 100 * c->share_low,
+			 100 * c->share_high);
+	else if (known)
+		snprintf(error, sizeof(error), "+- %.1f", 100 * c->share.error);
+	fprintf(out, "  %-12s %15s %-9s ", "CPU share", value, error);
+	if (!known && c->nr_samples)
+		fputs("stacks recorded without copies do not tell which site the allocator ran for\n", out);
+	else
+		fprintf(out, "%llu of %llu samples %s\n", c->nr_allocator, c->nr_samples,
+			c->share.bound ? "are in an allocator function" :
+					 "have an allocator function on their stack");
 }
 
 static void print_cpu(FILE *out, const struct report *r)
 {
 	const struct report_cpu *c = &r->cpu;
-	char value[FORMAT_BYTES], error[FORMAT_BYTES];
 
 	if (!c->nr_samples && !c->nr_probe)
 		return;
-	snprintf(value, sizeof(value), c->nr_samples ? "%.1f %%" : "-", 100 * c->share.value);
-	snprintf(error, sizeof(error), c->nr_samples ? "+- %.1f" : "", 100 * c->share.error);
-	fprintf(out, "  %-12s %15s %-9s %llu of %llu samples have an allocator function on their stack\n",
-		"CPU share", value, error, c->nr_allocator, c->nr_samples);
+	print_cpu_share(out, c);
+	if (c->share.bound == BOUND_LOWER)
+		fprintf(out, "%41s%llu are in the kernel: without call graph, for the allocator, the probes,"
+			" or neither\n", "", c->nr_kernel);
 	if (c->nr_unnamed_libc)
 		fprintf(out, "%41s%llu more lie in nameless code of the C library: its debug symbols would tell\n",
 			"", c->nr_unnamed_libc);
@@ -222,17 +295,27 @@ static void print_cpu(FILE *out, const struct report *r)
 			"", c->nr_probe, 100 * c->probe_share);
 }
 
+static void print_header(FILE *out, const struct report *r)
+{
+	print_recording(out, r);
+	print_events(out, r);
+	print_losses(out, r);
+	print_notes(out, r);
+	print_silent_objects(out, r);
+	fputs("#\n", out);
+}
+
 int view__stdio(FILE *out, const struct report *r, const struct view_opts *opts)
 {
 	int err;
 
+	if (!opts->quiet || opts->header_only)
+		print_header(out, r);
+	if (opts->header_only)
+		return 0;
+	if (opts->separator)
+		return print_sites_table(out, r, opts);
 	if (!opts->quiet) {
-		print_recording(out, r);
-		print_events(out, r);
-		print_losses(out, r);
-		print_notes(out, r);
-		print_silent_objects(out, r);
-		fputs("#\n", out);
 		print_verdict(out, r, opts);
 		fputc('\n', out);
 	}

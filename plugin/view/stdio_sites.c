@@ -95,6 +95,62 @@ static void print_rest(FILE *out, const struct report *r, const struct site_row 
 			share > 0 ? 100 * share : 0);
 }
 
+static void choose_columns(const struct report *r, const struct view_opts *opts,
+			   struct column_list *ret)
+{
+	size_t i;
+
+	*ret = opts->fields;
+	if (!ret->nr || ret->add) {
+		columns__default(r, &opts->sort, ret);
+		for (i = 0; i < opts->fields.nr; i++)
+			columns__add(ret, opts->fields.cols[i]);
+	}
+	if (opts->show_samples)
+		columns__add_samples(ret);
+}
+
+/* As perf report -t: a separator in a name becomes a dot. */
+static int print_separated(FILE *out, const struct column *c, const struct site_row *row,
+			   char separator)
+{
+	char *text = NULL, *p;
+	size_t bytes = 0;
+	FILE *to = open_memstream(&text, &bytes);
+
+	if (!to)
+		return -ENOMEM;
+	c->print(to, row);
+	if (fclose(to)) {
+		free(text);
+		return -ENOMEM;
+	}
+	for (p = text; (p = strchr(p, separator)); p++)
+		*p = '.';
+	fputs(text, out);
+	free(text);
+	return 0;
+}
+
+static int print_for_programs(FILE *out, const struct column_list *fields, char separator,
+			      const struct site_row *rows, size_t nr)
+{
+	size_t i, col;
+	int err = 0;
+
+	for (col = 0; col < fields->nr; col++)
+		fprintf(out, "%s%.*s%s", col ? "" : "# ", !!col, &separator, fields->cols[col]->key);
+	fputc('\n', out);
+	for (i = 0; i < nr && !err; i++) {
+		for (col = 0; col < fields->nr && !err; col++) {
+			fprintf(out, "%.*s", !!col, &separator);
+			err = print_separated(out, fields->cols[col], &rows[i], separator);
+		}
+		fputc('\n', out);
+	}
+	return err;
+}
+
 static int print_rows(FILE *out, const struct report *r, const struct view_opts *opts,
 		      const struct site_row *rows, size_t nr)
 {
@@ -104,16 +160,19 @@ static int print_rows(FILE *out, const struct report *r, const struct view_opts 
 		.max_depth = opts->max_stack,
 		.max_lines = opts->max_path_lines,
 	};
-	struct column_list fields = opts->fields;
+	struct column_list fields;
 	size_t i;
 	int err = 0;
 
-	if (!fields.nr)
-		columns__default(r, &fields);
+	choose_columns(r, opts, &fields);
+	if (opts->separator)
+		return print_for_programs(out, &fields, *opts->separator, rows, nr);
 	print_titles(out, &fields);
 	for (i = 0; i < nr && !err; i++) {
-		err = print_row(out, &rows[i], &fields, opts->color) ?:
-		      calltree__print(out, r, rows[i].site_idx, &tree_opts);
+		err = print_row(out, &rows[i], &fields, opts->color);
+		if (opts->no_paths)
+			continue;
+		err = err ?: calltree__print(out, r, rows[i].site_idx, &tree_opts);
 		fputc('\n', out);
 	}
 	if (!opts->quiet)
@@ -131,8 +190,9 @@ int print_sites_table(FILE *out, const struct report *r, const struct view_opts 
 		return 0;
 	if (rows__new(r, opts, &rows, &nr))
 		return -ENOMEM;
-	fprintf(out, "\n# Sites by %s\n#\n",
-		opts->sort.nr ? opts->sort.cols[0]->key : opts->by_bytes ? "bytes" : "allocations");
+	if (!opts->separator)
+		fprintf(out, "\n# Sites by %s\n#\n", opts->sort.nr ? opts->sort.cols[0]->key :
+			opts->by_bytes ? "bytes" : "allocations");
 	err = print_rows(out, r, opts, rows, nr);
 	free(rows);
 	return err;

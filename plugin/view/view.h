@@ -13,12 +13,16 @@
 
 /**
  * struct view_opts - How the report is shown.
+ * @separator: Text only: between columns, without padding; NULL: a table for people.
+ * @show_samples: A column with the number of samples.
+ * @no_paths: No call paths below the sites.
+ * @header_only: Text only: nothing but the header.
  * @fields: Columns of the sites table; none: the default.
  * @sort: Order of the sites; none: by share.
  * @by_bytes: Shares, order and weights by bytes, not by allocations.
  * @min_share: Leave out sites, and branches of call paths, below this share, 0 to 1.
  * @limit: Most sites shown; 0: all.
- * @max_stack: Most frames of a call path shown.
+ * @max_stack: Most frames of a call path shown: the site and its callers. What is equal so far is one.
  * @max_path_lines: Text only: lines of call paths below a site; 0: no limit.
  * @quiet: Nothing but the figures.
  * @verbose: Text only: more of the self-check.
@@ -26,7 +30,8 @@
  */
 struct view_opts {
 	struct column_list fields, sort;
-	bool by_bytes, quiet, color;
+	const char *separator;
+	bool by_bytes, quiet, color, show_samples, no_paths, header_only;
 	int verbose;
 	double min_share;
 	size_t limit, max_stack, max_path_lines;
