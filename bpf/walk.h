@@ -49,12 +49,6 @@ struct walk_state {
 #define WALK_LOST_BP	1
 #define WALK_LOST_BX	2
 
-/* x86-64 rt_sigframe, from the stack pointer at the return to __restore_rt. */
-#define WALK_SIG_BP	120
-#define WALK_SIG_BX	128
-#define WALK_SIG_SP	160
-#define WALK_SIG_IP	168
-
 /* A word of the stack, out of the window where it is in there. */
 static WALK_INLINE int walk__word(struct walk_state *s, void *env, __u64 addr, __u64 *ret)
 {

@@ -10,8 +10,7 @@
 
 #include "cfi_bytes.h"
 
-#define WALK_TABLES_ONLY
-#include "bpf/walk.h"
+#include "bpf/walk_tables.h"
 
 /* DWARF's numbers of the registers that rules speak of. */
 enum cfi_dwarf_reg {
