@@ -24,8 +24,7 @@ void unwinder__free(struct unwinder *u);
 /**
  * unwinder__walk() - Walk a sample's stack copy.
  * @s: With regs and stack, of x86-64 code.
- * @ips, @exact: Room for @max frames, innermost first: program counter, and whether it is no return
- *	address but that of the innermost frame, or of one that a signal interrupted.
+ * @ips, @exact: Room for @max frames, innermost first; see struct walk_input.
  * @complete: Whether the walk came to where the thread began.
  *
  * Return: Number of frames; 0 when not even the first could be told.
