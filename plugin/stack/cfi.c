@@ -23,7 +23,7 @@
  * @slots: Rules by hash: their index + 1; 0: free. At most half of them are taken.
  * @secret: Keeps a file's author from choosing where rules collide.
  * @covered: All rows below are final.
- * @fde: The one that runs.
+ * @fde_start: Of the one that runs.
  * @ends: Its rules end the stack, from its first address on.
  */
 struct builder {
@@ -35,7 +35,7 @@ struct builder {
 	size_t nr_slots;
 	__u64 secret[2];
 	__u64 covered;
-	const struct cfi_fde *fde;
+	__u64 fde_start;
 	bool ends;
 };
 
@@ -107,10 +107,15 @@ static int add_rule(struct builder *b, const struct walk_rule *rule)
 
 static int grow_rows(struct builder *b)
 {
-	size_t want = b->room_rows ? 2 * b->room_rows : 256;
+	size_t want = 2 * b->room_rows;
 	struct cfi_row *rows;
 
+	/* Files have a row in 6 to 9 bytes of CFI. Room that is not used takes no memory. */
+	if (!want)
+		want = 256 + (b->elf.eh_frame.bytes + b->elf.debug_frame.bytes) / 4;
 	if (want > MAX_ROWS)
+		want = MAX_ROWS;
+	if (want == b->room_rows)
 		return -E2BIG;
 	rows = reallocarray(b->table->rows, want, sizeof(*rows));
 	if (!rows)
@@ -120,7 +125,7 @@ static int grow_rows(struct builder *b)
 	return 0;
 }
 
-/* From an address on, which is none before the last row's. Rows of no bytes go, equal ones merge. */
+/* @vaddr: not before the last row's. Rows of no bytes go, equal neighbours merge. */
 static int add_row(struct builder *b, __u64 vaddr, const struct walk_rule *rule)
 {
 	struct cfi_table *t = b->table;
@@ -152,7 +157,7 @@ static int add_fde_row(void *ctx, __u64 vaddr, const struct walk_rule *rule)
 
 	if (rule->cfa != WALK_CFA_END)
 		b->ends = false;
-	else if (vaddr == b->fde->start)
+	else if (vaddr == b->fde_start)
 		b->ends = vaddr != b->elf.entry;
 	if (b->ends)
 		changed.cfa_add = 1;
@@ -182,44 +187,71 @@ static int fill_gap(struct builder *b, __u64 end)
 
 static int add_fde_rows(struct builder *b, const struct cfi_fde *fde)
 {
+	const struct cfi_program prog = cfi_frames__program(&b->frames, fde);
 	const struct walk_rule nothing = {};
-	int err;
+	int err = 0;
 
-	if (fde->end <= b->covered)
+	if (prog.end <= b->covered)
 		return 0;
-	err = fde->start > b->covered ? fill_gap(b, fde->start) : 0;
-	if (err)
-		return err;
-	if (fde->start > b->covered)
-		b->covered = fde->start;
-	b->fde = fde;
+	if (prog.start > b->covered) {
+		err = fill_gap(b, prog.start);
+		b->covered = prog.start;
+	}
+	b->fde_start = prog.start;
 	b->ends = false;
-	err = cfi_frames__run(&b->frames, &b->elf, fde, add_fde_row, b);
-	b->covered = fde->end;
-	return err ?: add_row(b, fde->end, &nothing);
+	err = err ?: cfi_program__run(&prog, add_fde_row, b);
+	b->covered = prog.end;
+	return err ?: add_row(b, prog.end, &nothing);
 }
 
 /* ------------------------------------------------------------------ all of it */
 
-static int compare_fdes(const void *a, const void *b)
+/* By eight bits of their addresses; in the order of @from where these are equal. */
+static void sort_by(const struct cfi_fde *from, struct cfi_fde *to, size_t nr, int shift)
 {
-	const struct cfi_fde *fa = a, *fb = b;
+	size_t next[256] = {}, sum = 0, here;
 
-	if (fa->start != fb->start)
-		return fa->start < fb->start ? -1 : 1;
-	if (fa->is_debug != fb->is_debug)
-		return fa->is_debug < fb->is_debug ? -1 : 1;
-	return fa->code < fb->code ? -1 : fa->code > fb->code;
+	for (size_t i = 0; i < nr; i++)
+		next[from[i].start >> shift & 0xff]++;
+	for (int digit = 0; digit < 256; digit++) {
+		here = next[digit];
+		next[digit] = sum;
+		sum += here;
+	}
+	for (size_t i = 0; i < nr; i++)
+		to[next[from[i].start >> shift & 0xff]++] = from[i];
 }
 
-static void sort_fdes(struct cfi_frames *frames)
+/*
+ * By address, and otherwise in the order of the file, .eh_frame first. Digit by digit, because
+ * qsort(3) would take as long as all the rest.
+ */
+static int sort_fdes(struct cfi_frames *frames)
 {
-	for (size_t i = 1; i < frames->nr_fdes; i++) {
-		if (compare_fdes(&frames->fdes[i - 1], &frames->fdes[i]) > 0) {
-			qsort(frames->fdes, frames->nr_fdes, sizeof(*frames->fdes), compare_fdes);
-			return;
-		}
+	struct cfi_fde *fdes = frames->fdes, *other;
+	size_t nr = frames->nr_fdes;
+	bool is_sorted = true;
+	__u64 differ = 0;
+
+	for (size_t i = 1; i < nr; i++) {
+		differ |= fdes[i].start ^ fdes[0].start;
+		is_sorted &= fdes[i].start >= fdes[i - 1].start;
 	}
+	if (is_sorted)
+		return 0;
+	other = reallocarray(NULL, nr, sizeof(*other));
+	if (!other)
+		return -ENOMEM;
+	for (int shift = 0; shift < 64; shift += 8) {
+		if (!(differ >> shift & 0xff))
+			continue;
+		sort_by(fdes, other, nr, shift);
+		frames->fdes = other;
+		other = fdes;
+		fdes = frames->fdes;
+	}
+	free(other);
+	return 0;
 }
 
 static int add_all(struct builder *b)
@@ -234,7 +266,7 @@ static int add_all(struct builder *b)
 	return err ?: fill_gap(b, ~0ULL);
 }
 
-/* Doubling has left up to half of it unused. */
+/* Up to half of it is unused. */
 static void trim(struct cfi_table *t)
 {
 	struct cfi_row *rows = reallocarray(t->rows, t->nr_rows, sizeof(*rows));
@@ -249,15 +281,12 @@ static int build(struct builder *b, int fd, const void *image, size_t bytes)
 	int err;
 
 	memcpy(b->secret, (const void *)getauxval(AT_RANDOM), sizeof(b->secret));
-	err = cfi_elf__init(&b->elf, fd, image, bytes) ?:
-	      cfi_frames__read(&b->frames, &b->elf, false) ?:
-	      cfi_frames__read(&b->frames, &b->elf, true);
+	err = cfi_elf__init(&b->elf, fd, image, bytes) ?: cfi_frames__init(&b->frames, &b->elf);
 	if (err)
 		return err;
 	if (!b->frames.nr_fdes)
 		return -ENODATA;
-	sort_fdes(&b->frames);
-	err = add_all(b);
+	err = sort_fdes(&b->frames) ?: add_all(b);
 	if (!err && !b->table->nr_rows)
 		return -ENODATA;
 	if (!err)

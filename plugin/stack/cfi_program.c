@@ -21,6 +21,8 @@ struct run {
 	int nr_remembered;
 	__u64 loc;
 	bool done;			/* past the FDE's last address */
+	cfi_emit_fn emit;
+	void *ctx;
 	int emitted;			/* what emit() has returned */
 };
 
@@ -87,17 +89,17 @@ static struct cfi_bytes read_block(struct run *run)
 
 /* ------------------------------------------------------------------ addresses */
 
-static void emit(struct run *run, const struct walk_rule *rule)
+static void emit_rule(struct run *run, const struct walk_rule *rule)
 {
 	if (!run->emitted)
-		run->emitted = run->prog->emit(run->prog->ctx, run->loc, rule);
+		run->emitted = run->emit(run->ctx, run->loc, rule);
 }
 
 static void emit_state(struct run *run)
 {
 	struct walk_rule rule = cfi_state__rule(&run->state, run->cie->is_signal);
 
-	emit(run, &rule);
+	emit_rule(run, &rule);
 }
 
 static int move_to(struct run *run, __u64 loc)
@@ -128,7 +130,7 @@ static int set_loc(struct run *run)
 
 	if (!run->prog)
 		return -EINVAL;
-	loc = cfi_bytes__pointer(&run->code, run->cie->encoding, run->prog->base);
+	loc = cfi_bytes__pointer(&run->code, run->cie->encoding, &run->prog->base);
 	return run->code.bad ? -EINVAL : move_to(run, loc);
 }
 
@@ -348,16 +350,18 @@ int cfi_cie__run(struct cfi_cie *cie, struct cfi_bytes code)
 	return err;
 }
 
-int cfi_program__run(const struct cfi_program *prog)
+int cfi_program__run(const struct cfi_program *prog, cfi_emit_fn emit, void *ctx)
 {
 	const struct walk_rule nothing = {};
 	struct run run;
 	int err;
 
 	init_run(&run, prog, prog->cie, &prog->code);
+	run.emit = emit;
+	run.ctx = ctx;
 	err = run_all(&run);
 	if (err)
-		emit(&run, &nothing);
+		emit_rule(&run, &nothing);
 	else if (!run.done)
 		emit_state(&run);
 	return run.emitted;

@@ -82,19 +82,24 @@ int cfi_cie__run(struct cfi_cie *cie, struct cfi_bytes code);
 
 /**
  * struct cfi_program - The instructions of an FDE, for addresses [@start, @end).
- * @emit: Called for each address from which a rule holds, ascending, the first one @start. Where
- *	the instructions make no sense, from there on rule 0 holds.
+ * @base: Of the section that @code is in.
  */
 struct cfi_program {
 	const struct cfi_cie *cie;
-	const struct cfi_base *base;
+	struct cfi_base base;
 	struct cfi_bytes code;
 	__u64 start, end;
-	int (*emit)(void *ctx, __u64 vaddr, const struct walk_rule *rule);
-	void *ctx;
 };
 
-/** cfi_program__run() - Return: 0, or the first other value of @emit. */
-int cfi_program__run(const struct cfi_program *prog);
+typedef int (*cfi_emit_fn)(void *ctx, __u64 vaddr, const struct walk_rule *rule);
+
+/**
+ * cfi_program__run() - Run it.
+ * @emit: Called for each address from which a rule holds, ascending, the first one @prog->start.
+ *	Where the instructions make no sense, from there on rule 0 holds.
+ *
+ * Return: 0, or the first other value of @emit.
+ */
+int cfi_program__run(const struct cfi_program *prog, cfi_emit_fn emit, void *ctx);
 
 #endif /* PERF_CHURN_STACK_CFI_PROGRAM_H */

@@ -9,14 +9,14 @@
 /* Linkers merge those of .eh_frame to a few; .debug_frame has one for each object file. */
 #define MAX_CIES	(1U << 18)
 
-/* A section being read. @first_cie: Index of its first one. */
+/* A section being read. Its CIEs are @cies. */
 struct reader {
-	struct cfi_frames *frames;
 	const struct cfi_elf *elf;
 	const struct cfi_section *sec;
 	struct cfi_base base;
 	bool is_debug;
-	size_t first_cie;
+	const struct cfi_cie *cies;
+	size_t nr_cies;
 };
 
 /* An entry: @body is what follows its id, which stands at @id_offset. */
@@ -27,28 +27,18 @@ struct entry {
 	struct cfi_bytes body;
 };
 
-static const struct cfi_section *section_of(const struct cfi_elf *elf, bool is_debug)
+static struct reader open_section(const struct cfi_frames *frames, bool is_debug)
 {
-	return is_debug ? &elf->debug_frame : &elf->eh_frame;
-}
+	const struct cfi_elf *elf = frames->elf;
+	const struct cfi_section *sec = is_debug ? &elf->debug_frame : &elf->eh_frame;
+	size_t first = is_debug ? frames->first_debug_cie : 0;
+	size_t end = is_debug ? frames->nr_cies : frames->first_debug_cie;
 
-static struct cfi_base base_of(const struct cfi_section *sec)
-{
-	return (struct cfi_base) { .bytes = sec->data, .vaddr = sec->vaddr };
-}
-
-/* Return: the array, with room for one more; NULL when there is no memory. */
-static void *grow(void *array, size_t nr, size_t *room, size_t element_bytes)
-{
-	size_t want = *room ? 2 * *room : 64;
-	void *grown;
-
-	if (nr < *room)
-		return array;
-	grown = reallocarray(array, want, element_bytes);
-	if (grown)
-		*room = want;
-	return grown;
+	return (struct reader) {
+		.elf = elf, .sec = sec, .base = { .bytes = sec->data, .vaddr = sec->vaddr },
+		.is_debug = is_debug, .cies = end > first ? frames->cies + first : NULL,
+		.nr_cies = end - first,
+	};
 }
 
 /* The next entry that is not a terminator. Return: false at the end. */
@@ -136,34 +126,54 @@ static int read_cie_head(const struct reader *r, struct entry *e, struct cfi_cie
 	return b->bad ? -EINVAL : 0;
 }
 
-static int add_cie(const struct reader *r, struct entry *e)
+static int append_cie(struct cfi_frames *frames, const struct cfi_cie *cie)
 {
-	struct cfi_frames *frames = r->frames;
-	struct cfi_cie cie = { .offset = e->offset, .encoding = DW_EH_PE_absptr }, *grown;
+	size_t room = frames->room_cies ? 2 * frames->room_cies : 16;
+	struct cfi_cie *grown;
 
-	if (read_cie_head(r, e, &cie) || cfi_cie__run(&cie, e->body))
-		return 0;			/* its FDEs will not find it */
 	if (frames->nr_cies == MAX_CIES)
 		return -E2BIG;
-	grown = grow(frames->cies, frames->nr_cies, &frames->room_cies, sizeof(cie));
-	if (!grown)
-		return -ENOMEM;
-	frames->cies = grown;
-	frames->cies[frames->nr_cies++] = cie;
+	if (frames->nr_cies == frames->room_cies) {
+		grown = reallocarray(frames->cies, room, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		frames->cies = grown;
+		frames->room_cies = room;
+	}
+	frames->cies[frames->nr_cies++] = *cie;
 	return 0;
 }
 
-/* They were added in the order of the section. */
+/* All of a section's, and the number of its FDEs, which may stand before their CIE. */
+static int read_cies(struct cfi_frames *frames, const struct reader *r, size_t *nr_fdes)
+{
+	struct cfi_bytes b = { r->sec->data, r->sec->data + r->sec->bytes, false };
+	struct entry e;
+	int err = 0;
+
+	*nr_fdes = 0;
+	while (!err && next_entry(r, &b, &e)) {
+		struct cfi_cie cie = { .offset = e.offset, .encoding = DW_EH_PE_absptr };
+
+		if (!is_cie(r, &e))
+			(*nr_fdes)++;
+		else if (!read_cie_head(r, &e, &cie) && !cfi_cie__run(&cie, e.body))
+			err = append_cie(frames, &cie);
+	}
+	return err;
+}
+
+/* They are in the order of the section. */
 static const struct cfi_cie *find_cie(const struct reader *r, __u64 offset)
 {
-	size_t lo = r->first_cie, hi = r->frames->nr_cies;
+	size_t lo = 0, hi = r->nr_cies;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (r->frames->cies[mid].offset == offset)
-			return &r->frames->cies[mid];
-		if (r->frames->cies[mid].offset < offset)
+		if (r->cies[mid].offset == offset)
+			return &r->cies[mid];
+		if (r->cies[mid].offset < offset)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -173,76 +183,81 @@ static const struct cfi_cie *find_cie(const struct reader *r, __u64 offset)
 
 /* ------------------------------------------------------------------ FDEs */
 
-static const struct cfi_cie *cie_of(const struct reader *r, const struct entry *e)
-{
-	return find_cie(r, r->is_debug ? e->id : e->id_offset - e->id);
-}
-
 /* Code that was thrown away has address 0, or one outside of all segments. */
-static bool read_range(const struct reader *r, const struct cfi_cie *cie, struct cfi_bytes *b,
-		       struct cfi_fde *fde)
+static bool read_range(const struct reader *r, struct cfi_bytes *b, struct cfi_program *prog)
 {
 	const struct cfi_segment *seg;
+	__u8 encoding = prog->cie->encoding;
 	__u64 bytes;
 
-	fde->start = cfi_bytes__pointer(b, cie->encoding, &r->base);
+	prog->start = cfi_bytes__pointer(b, encoding, &r->base);
 	/* A plain number, as wide as the address. */
-	bytes = cfi_bytes__pointer(b, cie->encoding & 0x0f, &r->base);
-	seg = cfi_elf__segment(r->elf, fde->start);
-	if (b->bad || !fde->start || !bytes || !seg)
+	bytes = cfi_bytes__pointer(b, encoding & 0x0f, &r->base);
+	seg = cfi_elf__segment(r->elf, prog->start);
+	if (b->bad || !prog->start || !bytes || !seg)
 		return false;
-	fde->end = bytes < seg->end - fde->start ? fde->start + bytes : seg->end;
+	prog->end = bytes < seg->end - prog->start ? prog->start + bytes : seg->end;
 	return true;
 }
 
-static int add_fde(const struct reader *r, struct entry *e)
+static bool read_fde(const struct reader *r, struct entry *e, struct cfi_program *prog)
 {
-	struct cfi_frames *frames = r->frames;
-	const struct cfi_cie *cie = cie_of(r, e);
 	struct cfi_bytes *b = &e->body;
-	struct cfi_fde fde = { .is_debug = r->is_debug }, *grown;
 
-	if (!cie || !read_range(r, cie, b, &fde))
-		return 0;
-	if (cie->has_data)
+	prog->base = r->base;
+	prog->cie = find_cie(r, r->is_debug ? e->id : e->id_offset - e->id);
+	if (!prog->cie || !read_range(r, b, prog))
+		return false;
+	if (prog->cie->has_data)
 		cfi_bytes__take(b, cfi_bytes__uleb(b));
-	if (b->bad)
+	prog->code = *b;
+	return !b->bad;
+}
+
+static int read_fdes(struct cfi_frames *frames, const struct reader *r, size_t nr)
+{
+	struct cfi_bytes b = { r->sec->data, r->sec->data + r->sec->bytes, false };
+	struct cfi_fde *grown;
+	struct cfi_program prog;
+	struct entry e;
+
+	if (!nr)
 		return 0;
-	fde.cie = cie - frames->cies;
-	fde.code = b->pos - r->sec->data;
-	fde.code_bytes = cfi_bytes__left(b);
-	grown = grow(frames->fdes, frames->nr_fdes, &frames->room_fdes, sizeof(fde));
+	grown = reallocarray(frames->fdes, frames->nr_fdes + nr, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	frames->fdes = grown;
-	frames->fdes[frames->nr_fdes++] = fde;
+	while (next_entry(r, &b, &e)) {
+		if (is_cie(r, &e) || !read_fde(r, &e, &prog))
+			continue;
+		frames->fdes[frames->nr_fdes++] = (struct cfi_fde) {
+			.start = prog.start, .offset = e.offset, .is_debug = r->is_debug,
+		};
+	}
 	return 0;
 }
 
-/* CIEs first: in .debug_frame they may stand behind their FDEs. */
-static int read_entries(struct reader *r, bool want_cies)
+static int read_section(struct cfi_frames *frames, bool is_debug)
 {
-	struct cfi_bytes b = { r->sec->data, r->sec->data + r->sec->bytes, false };
-	struct entry e;
-	int err = 0;
+	struct reader r = open_section(frames, is_debug);
+	size_t nr_fdes;
+	int err;
 
-	while (!err && next_entry(r, &b, &e))
-		if (!e.body.bad && is_cie(r, &e) == want_cies)
-			err = want_cies ? add_cie(r, &e) : add_fde(r, &e);
-	return err;
+	if (!r.sec->data)
+		return 0;
+	err = read_cies(frames, &r, &nr_fdes);
+	if (err)
+		return err;
+	if (!is_debug)
+		frames->first_debug_cie = frames->nr_cies;
+	r = open_section(frames, is_debug);
+	return read_fdes(frames, &r, nr_fdes);
 }
 
-int cfi_frames__read(struct cfi_frames *frames, const struct cfi_elf *elf, bool is_debug)
+int cfi_frames__init(struct cfi_frames *frames, const struct cfi_elf *elf)
 {
-	const struct cfi_section *sec = section_of(elf, is_debug);
-	struct reader r = {
-		.frames = frames, .elf = elf, .sec = sec, .base = base_of(sec),
-		.is_debug = is_debug, .first_cie = frames->nr_cies,
-	};
-
-	if (!sec->data)
-		return 0;
-	return read_entries(&r, true) ?: read_entries(&r, false);
+	*frames = (struct cfi_frames) { .elf = elf };
+	return read_section(frames, false) ?: read_section(frames, true);
 }
 
 void cfi_frames__exit(struct cfi_frames *frames)
@@ -252,18 +267,15 @@ void cfi_frames__exit(struct cfi_frames *frames)
 	*frames = (struct cfi_frames) {};
 }
 
-int cfi_frames__run(const struct cfi_frames *frames, const struct cfi_elf *elf,
-		    const struct cfi_fde *fde,
-		    int (*emit)(void *ctx, __u64 vaddr, const struct walk_rule *rule), void *ctx)
+struct cfi_program cfi_frames__program(const struct cfi_frames *frames, const struct cfi_fde *fde)
 {
-	const struct cfi_section *sec = section_of(elf, fde->is_debug);
-	struct cfi_base base = base_of(sec);
-	const __u8 *code = sec->data + fde->code;
-	struct cfi_program prog = {
-		.cie = &frames->cies[fde->cie], .base = &base,
-		.code = { code, code + fde->code_bytes, false },
-		.start = fde->start, .end = fde->end, .emit = emit, .ctx = ctx,
-	};
+	const struct reader r = open_section(frames, fde->is_debug);
+	struct cfi_bytes b = { r.sec->data + fde->offset, r.sec->data + r.sec->bytes, false };
+	struct cfi_program prog = {};
+	struct entry e;
 
-	return cfi_program__run(&prog);
+	/* It worked the first time. */
+	if (next_entry(&r, &b, &e))
+		read_fde(&r, &e, &prog);
+	return prog;
 }

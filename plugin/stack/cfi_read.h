@@ -13,42 +13,42 @@
 #include "cfi_program.h"
 
 /**
- * struct cfi_fde - A frame description entry: code [@start, @end).
- * @code, @code_bytes: Its instructions in the section.
- * @cie: Index.
- * @is_debug: Out of .debug_frame.
+ * struct cfi_fde - A frame description entry, of code from @start on.
+ * @offset: In its section; small, because a large file has a million of them.
+ * @is_debug: That is .debug_frame.
  */
 struct cfi_fde {
-	__u64 start, end;
-	__u32 code, code_bytes;
-	__u32 cie;
+	__u64 start;
+	__u32 offset;
 	__u32 is_debug;
 };
 
 /**
- * struct cfi_frames - What the sections of a file hold; all zero: nothing yet.
+ * struct cfi_frames - What the sections of a file hold.
+ * @cies: Those of .eh_frame, then those of .debug_frame, the first of which is @first_debug_cie.
  * @fdes: Those of code that is in an executable segment, in the order of the file.
  */
 struct cfi_frames {
+	const struct cfi_elf *elf;
 	struct cfi_cie *cies;
-	size_t nr_cies, room_cies;
+	size_t nr_cies, room_cies, first_debug_cie;
 	struct cfi_fde *fdes;
-	size_t nr_fdes, room_fdes;
+	size_t nr_fdes;
 };
 
 /**
- * cfi_frames__read() - Add the entries of one of @elf's sections.
+ * cfi_frames__init() - Read the entries of both sections.
+ * @elf: Must outlive @frames.
+ * @frames: To be released with cfi_frames__exit() even if this fails.
  *
  * Entries that make no sense are left out; behind a length that makes none, nothing is read.
  *
  * Return: 0, -E2BIG, -ENOMEM.
  */
-int cfi_frames__read(struct cfi_frames *frames, const struct cfi_elf *elf, bool is_debug);
+int cfi_frames__init(struct cfi_frames *frames, const struct cfi_elf *elf);
 void cfi_frames__exit(struct cfi_frames *frames);
 
-/** cfi_frames__run() - Run an FDE's instructions; see struct cfi_program for @emit. */
-int cfi_frames__run(const struct cfi_frames *frames, const struct cfi_elf *elf,
-		    const struct cfi_fde *fde,
-		    int (*emit)(void *ctx, __u64 vaddr, const struct walk_rule *rule), void *ctx);
+/** cfi_frames__program() - An FDE's instructions, for code that is in an executable segment. */
+struct cfi_program cfi_frames__program(const struct cfi_frames *frames, const struct cfi_fde *fde);
 
 #endif /* PERF_CHURN_STACK_CFI_READ_H */
