@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// sources: plugin/stack/tables.c plugin/stack/walk.c plugin/stack/walk_plain.c
+// libs: -liberty
 /*
  * walk_fuzz.c - random files into the walker's tables, random mappings of them, random stacks.
  *
