@@ -49,6 +49,12 @@ enum walk_cfa {
 	WALK_CFA_END,			/* the thread starts here: the return address is undefined */
 };
 
+/* x86-64 rt_sigframe, from the stack pointer at the return to __restore_rt. */
+#define WALK_SIG_BP	120
+#define WALK_SIG_BX	128
+#define WALK_SIG_SP	160
+#define WALK_SIG_IP	168
+
 /* Where the return address is. */
 enum walk_ra {
 	WALK_RA_CFA		= 0,	/* at CFA + ra_off; nearly always -8 */

@@ -292,7 +292,7 @@ TEST_F(walk, signal_frame)
 	self->stack[71] = addr(END);
 	EXPECT_EQ(WALK_END, walk(self, addr(SAVE_BOTH)));
 	EXPECT_IPS(addr(SAVE_BOTH), addr(SIGNAL), start, addr(BP16), addr(BX16), addr(END));
-	EXPECT_FALSE(self->exact[1]);
+	EXPECT_TRUE(self->exact[1]);
 	EXPECT_TRUE(self->exact[2]);
 	EXPECT_FALSE(self->exact[3]);
 }

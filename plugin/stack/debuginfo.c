@@ -189,7 +189,7 @@ int debuginfo__new(const struct object_file *file, struct debuginfo **ret)
 
 	if (!di)
 		return -ENOMEM;
-	di->dwfl = object__begin(true);
+	di->dwfl = object__begin();
 	if (di->dwfl)
 		mod = object__report(di->dwfl, file, 0);
 	if (mod)

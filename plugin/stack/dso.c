@@ -276,7 +276,7 @@ static void load_segments(struct dso *dso, Dwfl_Module *mod)
 
 static void load_object(struct dso *dso)
 {
-	Dwfl *dwfl = object__begin(true);
+	Dwfl *dwfl = object__begin();
 	Dwfl_Module *mod = dwfl ? object__report(dwfl, &dso->file, 0) : NULL;
 
 	if (mod) {

@@ -55,7 +55,8 @@ struct machine {
 	__u32 ended_tids[NR_ENDED];
 	size_t next_ended;
 	bool said_too_many;
-	struct unwound unwound[MAX_UNWOUND];
+	__u64 unwound[MAX_UNWOUND];
+	bool unwound_exact[MAX_UNWOUND];
 };
 
 static hashval_t hash_process(const void *item)
@@ -457,11 +458,11 @@ static void push_unwound(struct stack *st, const struct pdsample *s)
 	bool complete;
 	size_t nr;
 
-	nr = unwinder__walk(m->unwinder, st->space, s, m->unwound, max, &complete);
+	nr = unwinder__walk(m->unwinder, st->space, s, m->unwound, m->unwound_exact, max, &complete);
 	if (!nr)
 		return;
 	for (size_t i = 0; i < nr && st->nr < st->max; i++)
-		push_ip(st, PERF_RECORD_MISC_USER, m->unwound[i].ip, m->unwound[i].exact);
+		push_ip(st, PERF_RECORD_MISC_USER, m->unwound[i], m->unwound_exact[i]);
 	m->stats.nr_unwound++;
 	m->stats.nr_unwind_cut += !complete && !is_process_entry(&st->frames[st->nr - 1]);
 }

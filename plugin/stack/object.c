@@ -16,34 +16,15 @@ static int find_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname
 	return locate__debug(file->env, file->path, &file->build_id, link, crc, ret);
 }
 
-static int find_nothing(Dwfl_Module *mod, void **userdata, const char *modname, Dwarf_Addr base,
-			const char *file_name, const char *link, GElf_Word crc, char **ret)
-{
-	(void)mod;
-	(void)userdata;
-	(void)modname;
-	(void)base;
-	(void)file_name;
-	(void)link;
-	(void)crc;
-	(void)ret;
-	return -1;
-}
-
-static const Dwfl_Callbacks with_debug = {
+static const Dwfl_Callbacks callbacks = {
 	.find_debuginfo = find_debuginfo,
 	.section_address = dwfl_offline_section_address,
 	/* no .find_elf: modules come with their file */
 };
 
-static const Dwfl_Callbacks without_debug = {
-	.find_debuginfo = find_nothing,
-	.section_address = dwfl_offline_section_address,
-};
-
-Dwfl *object__begin(bool debug)
+Dwfl *object__begin(void)
 {
-	return dwfl_begin(debug ? &with_debug : &without_debug);
+	return dwfl_begin(&callbacks);
 }
 
 Dwfl_Module *object__report(Dwfl *dwfl, const struct object_file *file, __u64 bias)

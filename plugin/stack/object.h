@@ -23,12 +23,8 @@ struct object_file {
 	const struct locate_env *env;
 };
 
-/**
- * object__begin() - An empty libdwfl session.
- * @debug: Its modules look for separate debug files, as we do; costly, and of no use for
- *	unwinding, which .eh_frame serves.
- */
-Dwfl *object__begin(bool debug);
+/** object__begin() - An empty libdwfl session, whose modules look for debug files as we do. */
+Dwfl *object__begin(void);
 
 /**
  * object__report() - Add an object to a session.

@@ -1,178 +1,201 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A libdwfl session is costly to set up (each object is opened and parsed), so one is kept for
- * each of the last few address spaces, for as long as space__id() says that what it knows still
- * holds. Objects are added to it when the walk comes to them.
+ * The walker wants tables of files and mappings of processes. Both are made when a walk comes to
+ * them: it ends at an address that it does not know, is told what is there, and starts again. The
+ * mappings are kept for each of the last few address spaces, for as long as space__id() says that
+ * what is known still holds.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <asm/perf_regs.h>
+#include <libiberty/hashtab.h>
 #include <linux/perf_event.h>
-#include <elfutils/libdwfl.h>
 
+#include "cfi.h"
 #include "dso.h"
 #include "object.h"
 #include "perfdata/reader.h"
 #include "space.h"
+#include "tables.h"
 #include "unwind.h"
 #include "util/msg.h"
+#include "walk.h"
 
-#define NR_SESSIONS	16
-#define MAX_MODULES	384	/* open at once: each holds a descriptor, the limit is often 1024 */
-#define FAKE_PID	1	/* libdwfl wants one; nothing is done with it */
+#define NR_REGIONS	16
+#define REGION_MAPS	(WALK_MAX_MAPS / NR_REGIONS)
 
-struct session {
-	__u64 space_id;		/* 0: unused */
+/* The mappings of one address space that walks came to. */
+struct region {
+	__u64 space_id;			/* 0: unused */
 	__u64 last_use;
-	Dwfl *dwfl;
-	size_t nr_modules;
-	bool attached;
+	struct walk_proc proc;
 };
 
-/* The walk that goes on: what the callbacks need. */
-struct walk {
-	struct session *session;
-	struct space *space;
-	const struct pdsample *s;
-	__u64 sp;
-	struct unwound *frames;
-	size_t nr, max;
-	bool at_root;		/* a return address of 0: made by hand, as makecontext(3) does */
-	bool missed;		/* the last step read outside the copy: libdwfl calls that an end */
+/* A file's table. */
+struct table {
+	const struct dso *dso;
+	enum walk_map_kind kind;
+	struct walk_file at;
 };
 
 struct unwinder {
-	int elf_fd;
-	Elf *elf;		/* ourselves: tells libdwfl the architecture */
-	struct session sessions[NR_SESSIONS];
+	struct walk_memory *mem;
+	struct walk_tables *tables;
+	htab_t by_dso;
+	struct region regions[NR_REGIONS];
 	__u64 nr_uses;
-	size_t nr_modules;
-	struct walk walk;
 };
+
+static hashval_t hash_table(const void *item)
+{
+	return (uintptr_t)((const struct table *)item)->dso >> 4;
+}
+
+static int equal_table(const void *a, const void *b)
+{
+	return ((const struct table *)a)->dso == ((const struct table *)b)->dso;
+}
 
 int unwinder__new(struct unwinder **ret)
 {
 	struct unwinder *u = calloc(1, sizeof(*u));
+	int err;
 
 	if (!u)
 		return -ENOMEM;
-	elf_version(EV_CURRENT);
-	u->elf_fd = locate__open("/proc/self/exe");
-	if (u->elf_fd >= 0)
-		u->elf = elf_begin(u->elf_fd, ELF_C_READ, NULL);
-	*ret = u;
-	return 0;
-}
-
-static void close_session(struct unwinder *u, struct session *session)
-{
-	dwfl_end(session->dwfl);
-	u->nr_modules -= session->nr_modules;
-	memset(session, 0, sizeof(*session));
+	for (__u32 i = 0; i < NR_REGIONS; i++)
+		u->regions[i].proc.first = i * REGION_MAPS;
+	u->by_dso = htab_create_alloc(127, hash_table, equal_table, free, calloc, free);
+	err = u->by_dso ? 0 : -ENOMEM;
+	err = err ?: walk_memory__new_plain(&u->mem);
+	err = err ?: walk_tables__new(u->mem, &u->tables);
+	if (err)
+		unwinder__free(u);
+	else
+		*ret = u;
+	return err;
 }
 
 void unwinder__free(struct unwinder *u)
 {
 	if (!u)
 		return;
-	for (size_t i = 0; i < NR_SESSIONS; i++)
-		close_session(u, &u->sessions[i]);
-	elf_end(u->elf);
-	if (u->elf_fd >= 0)
-		close(u->elf_fd);
+	walk_tables__free(u->tables);
+	walk_memory__free_plain(u->mem);
+	if (u->by_dso)
+		htab_delete(u->by_dso);
 	free(u);
 }
 
-/* The open session that was not used for longest; NULL when there is none but @except. */
-static struct session *least_recent(struct unwinder *u, const struct session *except)
+/* Names that the kernel gives to memory of no file: if there is code, a JIT compiler made it. */
+static bool is_memory(const char *name)
 {
-	struct session *ret = NULL;
+	return name[0] != '/' || name[1] == '/' || !strncmp(name, "/memfd:", 7) ||
+	       !strncmp(name, "/dev/zero", 9) || !strncmp(name, "/SYSV", 5);
+}
 
-	for (size_t i = 0; i < NR_SESSIONS; i++) {
-		struct session *session = &u->sessions[i];
+static int compile_file(struct unwinder *u, const struct object_file *file, struct walk_file *ret)
+{
+	int fd = locate__open(file->path), err;
+	struct cfi_table *cfi;
 
-		if (session->dwfl && session != except &&
-		    (!ret || session->last_use < ret->last_use))
-			ret = session;
+	if (fd < 0)
+		return fd;
+	err = cfi_table__new(fd, &cfi);
+	close(fd);
+	if (err)
+		return err;
+	err = walk_tables__add(u->tables, cfi, ret);
+	cfi_table__free(cfi);
+	return err;
+}
+
+/*
+ * Code without CFI is walked by frame pointers. But where a file may well have some that cannot be
+ * read, that would only lead astray: such a mapping stays without its table.
+ */
+static void load_table(struct unwinder *u, struct dso *dso, struct table *table)
+{
+	const struct object_file *file = dso__file(dso);
+	int err = -ENOENT;
+
+	table->dso = dso;
+	table->kind = WALK_MAP_PENDING;
+	if (file)
+		err = compile_file(u, file, &table->at);
+	if (!err)
+		table->kind = WALK_MAP_TABLE;
+	else if (err == -ENODATA || is_memory(dso__name(dso)))
+		table->kind = WALK_MAP_FP;
+	else
+		pr_debug("%s: no call frame information: %s\n", dso__name(dso), strerror(-err));
+}
+
+static const struct table *get_table(struct unwinder *u, struct dso *dso)
+{
+	struct table key = { .dso = dso }, *table;
+	void **slot = htab_find_slot(u->by_dso, &key, INSERT);
+
+	if (!slot || *slot)
+		return slot ? *slot : NULL;
+	table = calloc(1, sizeof(*table));
+	if (table)
+		load_table(u, dso, table);
+	*slot = table;
+	return table;
+}
+
+/* The region of a space; an unused one or the one that was not used for longest may become it. */
+static struct region *get_region(struct unwinder *u, __u64 space_id)
+{
+	struct region *ret = &u->regions[0];
+
+	for (size_t i = 0; i < NR_REGIONS && ret->space_id != space_id; i++)
+		if (u->regions[i].space_id == space_id ||
+		    u->regions[i].last_use < ret->last_use)
+			ret = &u->regions[i];
+	if (ret->space_id != space_id) {
+		ret->space_id = space_id;
+		ret->proc.nr = 0;
 	}
+	ret->last_use = ++u->nr_uses;
 	return ret;
 }
 
-static struct session *find_session(struct unwinder *u, __u64 space_id)
+/* Put a mapping in its place. What overlaps it is the same mapping, as it was once. */
+static void insert_map(struct unwinder *u, struct region *region, const struct walk_map *map)
 {
-	for (size_t i = 0; i < NR_SESSIONS; i++)
-		if (u->sessions[i].space_id == space_id)
-			return &u->sessions[i];
-	return NULL;
+	struct walk_map *maps = &u->mem->maps[region->proc.first];
+	__u32 from = 0, to, nr;
+
+	if (region->proc.nr == REGION_MAPS)
+		region->proc.nr = 0;
+	nr = region->proc.nr;
+	while (from < nr && maps[from].end <= map->start)
+		from++;
+	for (to = from; to < nr && maps[to].start < map->end; to++)
+		;
+	memmove(&maps[from + 1], &maps[to], (nr - to) * sizeof(*maps));
+	maps[from] = *map;
+	region->proc.nr = nr - (to - from) + 1;
 }
 
-static struct session *get_session(struct unwinder *u, __u64 space_id)
+/* Make the walker know what is at an address. */
+static bool learn(struct unwinder *u, struct region *region, struct space *space, __u64 addr)
 {
-	struct session *session = find_session(u, space_id);
+	const struct mapping *map = space__find(space, addr);
+	const struct table *table = map ? get_table(u, map->dso) : NULL;
 
-	if (!session) {
-		session = find_session(u, 0) ?: least_recent(u, NULL);
-		close_session(u, session);
-		session->dwfl = object__begin(false);
-		if (!session->dwfl)
-			return NULL;
-		session->space_id = space_id;
-	}
-	session->last_use = ++u->nr_uses;
-	return session;
-}
-
-static void make_room(struct unwinder *u, const struct session *keep)
-{
-	struct session *session;
-
-	while (u->nr_modules >= MAX_MODULES && (session = least_recent(u, keep)))
-		close_session(u, session);
-}
-
-/* Make the session know the object at @ip. */
-static void report_module(struct unwinder *u, __u64 ip)
-{
-	struct walk *w = &u->walk;
-	const struct mapping *map = space__find(w->space, ip);
-	const struct object_file *file;
-
-	if (!map || dwfl_addrmodule(w->session->dwfl, ip))
-		return;
-	file = dso__file(map->dso);
-	if (!file)
-		return;
-	make_room(u, w->session);
-	if (object__report(w->session->dwfl, file,
-			   ip - dso__vaddr(map->dso, ip - map->start + map->pgoff))) {
-		w->session->nr_modules++;
-		u->nr_modules++;
-	}
-}
-
-static pid_t next_thread(Dwfl *dwfl, void *arg, void **thread_arg)
-{
-	(void)dwfl;
-	if (*thread_arg)
-		return 0;
-	*thread_arg = arg;
-	return FAKE_PID;
-}
-
-static bool read_stack(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *result, void *arg)
-{
-	struct walk *w = &((struct unwinder *)arg)->walk;
-	__u64 at = addr - w->sp;
-
-	(void)dwfl;
-	if (addr < w->sp || w->s->stack_bytes < sizeof(*result) ||
-	    at > w->s->stack_bytes - sizeof(*result)) {
-		w->missed = true;
+	if (!table)
 		return false;
-	}
-	memcpy(result, (const char *)w->s->stack + at, sizeof(*result));
+	insert_map(u, region, &(struct walk_map) {
+		.start = map->start, .end = map->end,
+		.bias = addr - dso__vaddr(map->dso, addr - map->start + map->pgoff),
+		.kind = table->kind, .first_page = table->at.first_page,
+		.page_base = table->at.page_base, .nr_pages = table->at.nr_pages,
+	});
 	return true;
 }
 
@@ -187,98 +210,43 @@ static bool get_reg(const struct pdsample *s, int reg, __u64 *ret)
 	return true;
 }
 
-static bool set_registers(Dwfl_Thread *thread, void *arg)
+static bool get_copy(const struct pdsample *s, struct walk_copy *copy)
 {
-	/* by DWARF number */
-	static const int regs_64[] = {
-		PERF_REG_X86_AX, PERF_REG_X86_DX, PERF_REG_X86_CX, PERF_REG_X86_BX,
-		PERF_REG_X86_SI, PERF_REG_X86_DI, PERF_REG_X86_BP, PERF_REG_X86_SP,
-		PERF_REG_X86_R8, PERF_REG_X86_R9, PERF_REG_X86_R10, PERF_REG_X86_R11,
-		PERF_REG_X86_R12, PERF_REG_X86_R13, PERF_REG_X86_R14, PERF_REG_X86_R15,
-		PERF_REG_X86_IP,
+	struct walk_regs *regs = &copy->regs;
+
+	*copy = (struct walk_copy) { .exact = 1, .bytes = s->stack_bytes };
+	get_reg(s, PERF_REG_X86_BP, &regs->bp);
+	get_reg(s, PERF_REG_X86_BX, &regs->bx);
+	get_reg(s, PERF_REG_X86_AX, &regs->rax);
+	get_reg(s, PERF_REG_X86_DI, &regs->rdi);
+	get_reg(s, PERF_REG_X86_R10, &regs->r10);
+	get_reg(s, PERF_REG_X86_R11, &regs->r11);
+	return s->regs_abi == PERF_SAMPLE_REGS_ABI_64 && get_reg(s, PERF_REG_X86_SP, &regs->sp) &&
+	       get_reg(s, PERF_REG_X86_IP, &regs->ip);
+}
+
+size_t unwinder__walk(struct unwinder *u, struct space *space, const struct pdsample *s, __u64 *ips,
+		      bool *exact, size_t max, bool *complete)
+{
+	struct region *region = get_region(u, space__id(space));
+	struct walk_copy copy;
+	struct walk_input in = {
+		.mem = u->mem, .copy = &copy, .stack = s->stack, .stack_bytes = s->stack_bytes,
+		.max = max, .exact = exact,
 	};
-	static const int regs_32[] = {
-		PERF_REG_X86_AX, PERF_REG_X86_CX, PERF_REG_X86_DX, PERF_REG_X86_BX,
-		PERF_REG_X86_SP, PERF_REG_X86_BP, PERF_REG_X86_SI, PERF_REG_X86_DI,
-		PERF_REG_X86_IP,
-	};
-	const struct pdsample *s = ((struct unwinder *)arg)->walk.s;
-	bool is_32 = s->regs_abi == PERF_SAMPLE_REGS_ABI_32;
-	const int *order = is_32 ? regs_32 : regs_64;
-	unsigned int nr = is_32 ? 9 : 17;
-	Dwarf_Word values[17];
-
-	for (unsigned int i = 0; i < nr; i++) {
-		__u64 value = 0;
-
-		get_reg(s, order[i], &value);
-		values[i] = value;
-	}
-	return dwfl_thread_state_registers(thread, 0, nr, values);
-}
-
-static const Dwfl_Thread_Callbacks callbacks = {
-	.next_thread = next_thread,
-	.memory_read = read_stack,
-	.set_initial_registers = set_registers,
-};
-
-static int on_frame(Dwfl_Frame *frame, void *arg)
-{
-	struct unwinder *u = arg;
-	struct walk *w = &u->walk;
-	Dwarf_Addr pc;
-	bool exact;
-
-	if (!dwfl_frame_pc(frame, &pc, NULL))
-		return DWARF_CB_ABORT;
-	w->missed = false;
-	w->at_root = !pc;
-	if (!pc)
-		return DWARF_CB_ABORT;
-	/* whether it is exact depends on the object's rule for it */
-	report_module(u, w->nr ? pc - 1 : pc);
-	if (!dwfl_frame_pc(frame, &pc, &exact))
-		return DWARF_CB_ABORT;
-	w->frames[w->nr++] = (struct unwound) { .ip = pc, .exact = exact };
-	return w->nr == w->max ? DWARF_CB_ABORT : DWARF_CB_OK;
-}
-
-/*
- * Without an ELF file libdwfl takes the architecture from the first object, but where a stack
- * begins in code of no object (a JIT compiler's) there may be none yet.
- */
-static bool attach(struct unwinder *u, struct session *session, bool is_64)
-{
-	if (!session->attached)
-		session->attached = dwfl_attach_state(session->dwfl, is_64 ? u->elf : NULL,
-						      FAKE_PID, &callbacks, u);
-	return session->attached;
-}
-
-size_t unwinder__walk(struct unwinder *u, struct space *space, const struct pdsample *s,
-		      struct unwound *frames, size_t max, bool *complete)
-{
-	bool is_64 = s->regs_abi == PERF_SAMPLE_REGS_ABI_64;
-	struct walk *w = &u->walk;
-	__u64 ip;
+	int status;
+	__u32 nr;
 
 	*complete = false;
-	*w = (struct walk) { .space = space, .s = s, .frames = frames, .max = max };
-	if (!max || s->regs_abi == PERF_SAMPLE_REGS_ABI_NONE ||
-	    !get_reg(s, PERF_REG_X86_SP, &w->sp) || !get_reg(s, PERF_REG_X86_IP, &ip))
+	if (!get_copy(s, &copy))
 		return 0;
-	w->session = get_session(u, space__id(space));
-	if (!w->session)
-		return 0;
-	report_module(u, ip);
-	if (!attach(u, w->session, is_64))
-		return 0;
-	if (!dwfl_getthread_frames(w->session->dwfl, FAKE_PID, on_frame, u))
-		*complete = !w->missed;
-	else
-		*complete = w->at_root;
-	if (!*complete && w->nr < max)
-		pr_debug("unwind: %s after %zu frames\n", dwfl_errmsg(-1), w->nr);
-	return w->nr;
+	do {
+		in.proc = region->proc;
+		status = walk_stack(&in, ips, &nr);
+	} while (status == WALK_NO_MAP && nr &&
+		 learn(u, region, space, ips[nr - 1] - !exact[nr - 1]));
+	*complete = status == WALK_END;
+	if (!*complete && status != WALK_MAX)
+		pr_debug("unwind: %s after %u frames\n", walk_status__name(status), nr);
+	return nr;
 }

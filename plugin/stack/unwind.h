@@ -14,28 +14,22 @@ struct space;
 struct unwinder;
 
 /**
- * struct unwound - One frame.
- * @ip: Program counter.
- * @exact: It is no return address: the innermost frame, or one that a signal interrupted.
+ * unwinder__new() - One for a machine; keeps the tables of all files and the last spaces' mappings.
+ *
+ * Return: 0 or -ENOMEM.
  */
-struct unwound {
-	__u64 ip;
-	bool exact;
-};
-
-/** unwinder__new() - One for a machine; keeps the objects of the last spaces open. */
 int unwinder__new(struct unwinder **ret);
 void unwinder__free(struct unwinder *u);
 
 /**
  * unwinder__walk() - Walk a sample's stack copy.
- * @s: With regs and stack.
- * @frames: Room for @max, innermost first.
+ * @s: With regs and stack, of x86-64 code.
+ * @ips, @exact: Room for @max frames, innermost first; see struct walk_input.
  * @complete: Whether the walk came to where the thread began.
  *
  * Return: Number of frames; 0 when not even the first could be told.
  */
-size_t unwinder__walk(struct unwinder *u, struct space *space, const struct pdsample *s,
-		      struct unwound *frames, size_t max, bool *complete);
+size_t unwinder__walk(struct unwinder *u, struct space *space, const struct pdsample *s, __u64 *ips,
+		      bool *exact, size_t max, bool *complete);
 
 #endif /* PERF_CHURN_STACK_UNWIND_H */

@@ -77,8 +77,9 @@ int walk_stack(const struct walk_input *in, __u64 *ips, __u32 *nr)
 		exact = s.exact;
 		added = 0;
 		status = walk__step(&s, (void *)in, &ips[n], &added);
+		/* a step to an exact address leaves a signal frame */
 		if (added && in->exact)
-			in->exact[n] = exact;
+			in->exact[n] = exact || (status == WALK_RUNNING && s.exact);
 		n += added;
 	} while (status == WALK_RUNNING);
 	*nr = n;

@@ -17,8 +17,8 @@
  * @copy: Registers and what else there is to know.
  * @stack, @stack_bytes: Memory from @copy->regs.sp on.
  * @max: Frames to stop at; any number here.
- * @exact: Room for @max flags or NULL: the address is no return address, but that of the leaf, or
- *	of code that a signal interrupted.
+ * @exact: Room for @max flags or NULL: there is no call before the address. It is that of the leaf,
+ *	or of code that a signal interrupted, or of a signal frame, to which nobody's call returns.
  */
 struct walk_input {
 	const struct walk_memory *mem;

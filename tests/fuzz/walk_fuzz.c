@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+// sources: plugin/stack/tables.c plugin/stack/walk.c plugin/stack/walk_plain.c
+// libs: -liberty
 /*
  * walk_fuzz.c - random files into the walker's tables, random mappings of them, random stacks.
  *
@@ -7,6 +9,7 @@
  * another process is being written, or with a damaged one.
  */
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,87 +84,115 @@ static void take_rule(struct input *in, struct walk_rule *rule)
 	};
 }
 
-static int add_file(struct input *in, struct walk_tables *t, struct walk_file *ret)
+static void add_file(struct input *in, struct walk_tables *t, struct walk_file *ret)
 {
 	static struct cfi_row rows[MAX_ROWS];
 	static struct walk_rule rules[MAX_RULES];
 	struct cfi_table cfi = { .rows = rows, .rules = rules };
-	__u64 vaddr = take_u16(in);
+	__u64 vaddr = take_u16(in), step;
 
 	cfi.nr_rules = 1 + take_u8(in) % (MAX_RULES - 1);
 	memset(&rules[0], 0, sizeof(rules[0]));
 	for (size_t i = 1; i < cfi.nr_rules; i++)
 		take_rule(in, &rules[i]);
-	cfi.nr_rows = take_u16(in) % MAX_ROWS;
+	cfi.nr_rows = take_u8(in) * 2;
 	for (size_t i = 0; i < cfi.nr_rows; i++) {
-		__u32 step = take_u16(in);
-
 		rows[i] = (struct cfi_row) { vaddr, take_u8(in) % cfi.nr_rules };
-		/* rarely far away: also where no page is left */
-		vaddr += 1 + (step == 0xffff ? take_u64(in) >> 20 : step);
-		if (vaddr < rows[i].vaddr)
-			cfi.nr_rows = i;
+		/* mostly near; sometimes pages away, or where no page is left */
+		step = take_u8(in);
+		if (step == 0xff)
+			step = take_u64(in) >> 20;
+		else if (step >= 0xf8)
+			step = take_u16(in) * 8;
+		vaddr += 1 + step;
 	}
-	return walk_tables__add(t, &cfi, ret);
+	walk_tables__add(t, &cfi, ret);
 }
 
+/* One behind the other, each of the first 128 KB of a file's code or less. */
 static __u32 add_maps(struct input *in, const struct walk_memory *mem, const struct walk_file *files,
 		      size_t nr_files)
 {
 	__u32 nr = 1 + take_u8(in) % MAX_MAPS;
-	__u64 start = 0x1000;
 
 	for (__u32 i = 0; i < nr; i++) {
-		struct walk_map *map = &mem->maps[i];
 		const struct walk_file *file = &files[take_u8(in) % nr_files];
+		__u64 start = 0x100000 + i * 0x20000;
 
-		*map = (struct walk_map) {
-			.start = start, .end = start + take_u16(in) * 64 + 1, .bias = start,
+		mem->maps[i] = (struct walk_map) {
+			.start = start, .end = start + 0x20000 - take_u8(in),
+			.bias = start - ((__u64)file->first_page << WALK_PAGE_SHIFT),
 			.kind = take_u8(in) % 8, .first_page = file->first_page,
 			.page_base = file->page_base, .nr_pages = file->nr_pages,
 		};
-		if (map->kind > WALK_MAP_FP)
-			map->kind = WALK_MAP_TABLE;
-		start = map->end + take_u8(in);
+		if (mem->maps[i].kind > WALK_MAP_FP)
+			mem->maps[i].kind = WALK_MAP_TABLE;
 	}
 	return nr;
 }
 
+static __u64 take_code(struct input *in, __u32 nr_maps)
+{
+	return 0x100000 + take_u8(in) % nr_maps * 0x20000 + take_u16(in);
+}
+
+/* What a stack or register holds: code, stack, or anything. */
+static __u64 take_word(struct input *in, __u32 nr_maps, __u64 sp)
+{
+	switch (take_u8(in) % 8) {
+	case 0:
+		return take_u64(in);
+	case 1:
+	case 2:
+		return sp + 8 * take_u8(in);
+	default:
+		return take_code(in, nr_maps);
+	}
+}
+
+static void take_copy(struct input *in, __u32 nr_maps, struct walk_copy *copy)
+{
+	struct walk_regs *regs = &copy->regs;
+	__u64 *words[] = {
+		&regs->bp, &regs->bx, &regs->rax, &regs->rdi, &regs->r10, &regs->r11,
+		&copy->returns[0], &copy->returns[1], &copy->trampoline,
+	};
+	__u32 flags = take_u8(in);
+
+	*copy = (struct walk_copy) {
+		.exact = flags & 1, .skip_leaf = flags >> 1 & 1, .call_site = flags >> 2 & 1,
+	};
+	regs->sp = flags & 0x30 ? 0x7ff000 : take_u64(in);
+	regs->ip = take_code(in, nr_maps);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		*words[i] = take_word(in, nr_maps, regs->sp);
+}
+
 static void walk_once(struct input *in, const struct walk_memory *mem, __u32 nr_maps)
 {
-	static __u64 ips[MAX_DEPTH], stack[MAX_STACK / 8];
+	static __u64 ips[MAX_DEPTH];
 	static bool exact[MAX_DEPTH];
-	struct walk_input walk = {
-		.mem = mem, .proc = { .nr = nr_maps }, .stack = stack, .exact = exact,
-	};
 	struct walk_copy copy;
-	void *exact_copy;
+	struct walk_input walk = {
+		.mem = mem, .proc = { .nr = nr_maps }, .copy = &copy, .exact = exact,
+	};
+	__u64 *stack;
 	int status;
 	__u32 nr;
 
-	take(in, &copy, sizeof(copy));
-	if (take_u8(in) & 7) {		/* registers that may be good */
-		copy.regs.sp &= 0xffffff8;
-		copy.regs.bp = copy.regs.sp + (copy.regs.bp & 0xff8);
-		copy.regs.bx = copy.regs.sp + (copy.regs.bx & 0xff8);
-		copy.regs.ip &= 0xfffff;
-	}
-	walk.copy = &copy;
+	take_copy(in, nr_maps, &copy);
 	walk.max = take_u16(in) % (MAX_DEPTH + 1);
 	walk.stack_bytes = take_u16(in) % (MAX_STACK + 1);
-	take(in, stack, sizeof(stack));
-	for (size_t i = 0; i < MAX_STACK / 8; i++)
-		if (stack[i] & 1U << 31)		/* often a return or a frame address */
-			stack[i] = stack[i] & 1U << 30 ? copy.regs.sp + (stack[i] & 0xff8) :
-							stack[i] & 0xfffff;
 	/* of its size exactly: a sanitizer sees reads beyond it */
-	exact_copy = malloc(walk.stack_bytes);
-	memcpy(exact_copy, stack, walk.stack_bytes);
-	walk.stack = exact_copy;
+	stack = malloc(walk.stack_bytes);
+	walk.stack = stack;
+	for (size_t i = 0; i < walk.stack_bytes / 8; i++)
+		stack[i] = take_word(in, nr_maps, copy.regs.sp);
+	take(in, (char *)stack + (walk.stack_bytes & ~7ULL), walk.stack_bytes & 7);
 	status = walk_stack(&walk, ips, &nr);
 	if (nr > walk.max || status < 0 || status >= WALK_STATUS_NR || status == WALK_RUNNING)
 		abort();
-	free(exact_copy);
+	free(stack);
 }
 
 /* Rows of chunks that exist; everything else as it comes. */
