@@ -28,7 +28,7 @@ static __u64 find_address(Dwfl_Module *mod, const char *ref)
 static int load_module(const struct object_file *file, const char *ref, __u64 *ref_addr,
 		       struct symtab *tab)
 {
-	Dwfl *dwfl = object__begin(true);
+	Dwfl *dwfl = object__begin();
 	Dwfl_Module *mod = dwfl ? object__report(dwfl, file, 0) : NULL;
 	int err = mod ? symbols__load(mod, false, tab) : -ENOEXEC;
 
