@@ -26,6 +26,7 @@ enum churn_event_id {
 	CHURN_LOCK_ID	= 65003,	/* reserved: waits for arena locks */
 	CHURN_WINDOW_ID	= 65004,
 	CHURN_PROBE_ID	= 65005,
+	CHURN_RANGE_ID	= 65006,
 };
 
 /* The entry point that was called. Append only. */
@@ -50,6 +51,14 @@ enum churn_flags {
 	CHURN_F_CROSS_THREAD	= 1 << 2,	/* free: by another thread than allocated */
 	CHURN_F_REPAIRED	= 1 << 3,	/* the recorder put the caller into the callchain */
 	CHURN_F_INHERITED	= 1 << 4,	/* unseen, but live in the parent: from before a fork */
+};
+
+/* How the address ranges of an allocator were found. Append only. */
+enum churn_range_how {
+	CHURN_RANGE_SYMTAB	= 1,	/* by the object's own symbols */
+	CHURN_RANGE_DEBUG	= 2,	/* by the symbols of its separate debug file */
+	CHURN_RANGE_CALLS	= 3,	/* by following calls from its entry points */
+	CHURN_RANGE_OBJECT	= 4,	/* all code of an allocator's own library */
 };
 
 struct churn_common {
@@ -185,5 +194,29 @@ struct churn_probe {
 	char object[128];
 };
 _Static_assert(sizeof(struct churn_probe) == 200, "churn_probe is ABI");
+
+/**
+ * struct churn_range - Code of a probed allocator, written when the recording ends.
+ * @start: Its first address in the object, as linked (st_value).
+ * @end: The address behind it.
+ * @offset: File offset of @start; all of the range is mapped as the file has it.
+ * @how: enum churn_range_how.
+ * @build_id_bytes: Length of @build_id; 0: the object has none.
+ * @build_id: GNU build-id of the object, the rest zero.
+ * @pad: Zero.
+ * @object: Path of the object file, NUL-terminated, cut from the left if long.
+ */
+struct churn_range {
+	struct churn_common common;
+	__u64 start;
+	__u64 end;
+	__u64 offset;
+	__u32 how;
+	__u32 build_id_bytes;
+	__u8 build_id[20];
+	__u32 pad;
+	char object[128];
+};
+_Static_assert(sizeof(struct churn_range) == 192, "churn_range is ABI");
 
 #endif /* PERF_CHURN_BPF_CHURN_H */

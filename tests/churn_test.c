@@ -46,6 +46,9 @@ FIXTURE_VARIANT(names) {
 NAME(malloc_of_libc, "malloc", "/lib/libc.so.6", false, FRAME_ALLOCATOR);
 NAME(malloc_of_the_program, "malloc", "/bin/prog", false, FRAME_ALLOCATOR);
 NAME(int_malloc_static, "_int_malloc", "/bin/prog", false, FRAME_ALLOCATOR);
+NAME(with_a_version, "cfree@GLIBC_2.2.5", "/lib/libc.so.6", false, FRAME_ALLOCATOR);
+NAME(with_the_default_version, "malloc@@GLIBC_2.2.5", "/bin/prog", false, FRAME_ALLOCATOR);
+NAME(a_plt_entry_is_the_programs, "malloc@plt", "/bin/prog", false, FRAME_PROGRAM);
 NAME(tcache_of_libc, "tcache_init", "/lib/libc.so.6", false, FRAME_ALLOCATOR);
 NAME(tcache_of_a_program, "tcache_lookup", "/bin/tiles", false, FRAME_PROGRAM);
 NAME(static_jemalloc, "_rjem_malloc", "/bin/rusty", false, FRAME_ALLOCATOR);

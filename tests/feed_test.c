@@ -30,7 +30,7 @@
 			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | \
 			 PERF_SAMPLE_CALLCHAIN)
 
-enum { ID_CPU = 1, ID_ALLOC, ID_FREE, ID_WINDOW, ID_PROBE };
+enum { ID_CPU = 1, ID_ALLOC, ID_FREE, ID_WINDOW, ID_PROBE, ID_RANGE };
 
 /* Functions to stand on the stacks; the names of two mean something to the report. */
 #define FUNCTION(name) \
@@ -75,9 +75,9 @@ static int start_file(struct pdwriter *w, bool with_churn, __u64 no_type)
 {
 	static const char *argv[] = { "perf", "churn", "record", "--", "./my prog" };
 	struct pdwriter_info info = { .argc = 5, .argv = argv, .clockid = CLOCK_MONOTONIC };
-	struct perf_event_attr attrs[5];
-	struct pdwriter_event events[5];
-	__u64 ids[6];
+	struct perf_event_attr attrs[6];
+	struct pdwriter_event events[6];
+	__u64 ids[7];
 	int i;
 
 	set_event(&events[0], &attrs[0], ids, PERF_TYPE_HARDWARE, 0, "cycles", ID_CPU);
@@ -89,9 +89,11 @@ static int start_file(struct pdwriter *w, bool with_churn, __u64 no_type)
 		  "churn:window", ID_WINDOW);
 	set_event(&events[4], &attrs[4], ids, PERF_TYPE_TRACEPOINT, CHURN_PROBE_ID, "churn:probe",
 		  ID_PROBE);
-	for (i = 0; i < 5; i++)
+	set_event(&events[5], &attrs[5], ids, PERF_TYPE_TRACEPOINT, CHURN_RANGE_ID, "churn:range",
+		  ID_RANGE);
+	for (i = 0; i < 6; i++)
 		attrs[i].sample_type &= ~no_type;
-	return pdwriter__start(w, events, with_churn ? 5 : 1, &info);
+	return pdwriter__start(w, events, with_churn ? 6 : 1, &info);
 }
 
 static void end_record(FIXTURE_DATA(feed) *self)
@@ -111,32 +113,70 @@ static void add_trailer(struct image *im, __u32 pid, __u64 time)
 	image__u64(im, ID_CPU);
 }
 
+struct own_map {
+	unsigned long start, end, pgoff;
+	char path[256];
+};
+
 /* The mapping of this program that holds its functions. */
-static void write_own_map(FIXTURE_DATA(feed) *self, __u32 pid, __u64 time)
+static struct own_map find_own_map(void)
 {
-	unsigned long start, end, pgoff, self_ip = (unsigned long)feed_leaf;
-	char line[512], path[256];
+	unsigned long self_ip = (unsigned long)feed_leaf;
 	FILE *maps = fopen("/proc/self/maps", "r");
+	struct own_map m = {};
+	char line[512];
 
 	while (fgets(line, sizeof(line), maps)) {
-		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %255s", &start, &end, &pgoff, path) == 4 &&
-		    self_ip >= start && self_ip < end)
+		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %255s", &m.start, &m.end, &m.pgoff,
+			   m.path) == 4 && self_ip >= m.start && self_ip < m.end)
 			break;
 	}
 	fclose(maps);
+	return m;
+}
+
+static void write_own_map(FIXTURE_DATA(feed) *self, __u32 pid, __u64 time)
+{
+	struct own_map m = find_own_map();
+
 	image__begin(&self->rec, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
 	image__u32(&self->rec, pid);
 	image__u32(&self->rec, pid);
-	image__u64(&self->rec, start);
-	image__u64(&self->rec, end - start);
-	image__u64(&self->rec, pgoff);
+	image__u64(&self->rec, m.start);
+	image__u64(&self->rec, m.end - m.start);
+	image__u64(&self->rec, m.pgoff);
 	image__u64(&self->rec, 0);	/* maj, min */
 	image__u64(&self->rec, 0);
 	image__u64(&self->rec, 0);
 	image__u32(&self->rec, 5);
 	image__u32(&self->rec, 2);
-	image__padded(&self->rec, path, 8);
+	image__padded(&self->rec, m.path, 8);
 	add_trailer(&self->rec, pid, time);
+	end_record(self);
+}
+
+#define LIB		"/nonexistent/libc.so.6"
+#define LIB_START	0x7000000000ULL
+#define LIB_AT(offset)	(LIB_START + (offset) - 0x1000)
+
+/* A library that is not on this machine, its file mapped from 0x1000 on; @build_id may be NULL. */
+static void write_lib_map(FIXTURE_DATA(feed) *self, const char *build_id)
+{
+	static const char no_build_id[20];
+
+	image__begin(&self->rec, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER |
+		     (build_id ? PERF_RECORD_MISC_MMAP_BUILD_ID : 0));
+	image__u32(&self->rec, PID);
+	image__u32(&self->rec, PID);
+	image__u64(&self->rec, LIB_START);
+	image__u64(&self->rec, 0x10000);
+	image__u64(&self->rec, 0x1000);
+	image__u32(&self->rec, build_id ? strlen(build_id) : 0);
+	image__add(&self->rec, build_id ?: no_build_id, sizeof(no_build_id));
+	image__u32(&self->rec, 5);
+	image__u32(&self->rec, 2);
+	image__padded(&self->rec, LIB, 8);
+	add_trailer(&self->rec, PID, SEC);
 	end_record(self);
 }
 
@@ -240,6 +280,19 @@ static void write_window(FIXTURE_DATA(feed) *self, __u32 pid, __u64 time, struct
 	w.common.type = CHURN_WINDOW_ID;
 	w.end_ns = time;
 	write_sample(self, ID_WINDOW, pid, time, other_chain(), &w, sizeof(w));
+}
+
+/* Its allocator is at 0x401500 to 0x401700, which is from 0x1500 on in the file. */
+static void write_range(FIXTURE_DATA(feed) *self, const char *object, const char *build_id)
+{
+	struct churn_range r = {
+		.common.type = CHURN_RANGE_ID, .start = 0x401500, .end = 0x401700,
+		.offset = 0x1500, .how = CHURN_RANGE_CALLS, .build_id_bytes = strlen(build_id),
+	};
+
+	memcpy(r.build_id, build_id, strlen(build_id));
+	strncpy(r.object, object, sizeof(r.object) - 1);
+	write_sample(self, ID_RANGE, PID, 9 * SEC, other_chain(), &r, sizeof(r));
 }
 
 FIXTURE_SETUP(feed)
@@ -521,6 +574,101 @@ TEST_F(feed, the_end_of_a_followed_block_counts_whoever_frees_it)
 	EXPECT_EQ(1, self->r->totals.allocs.value);
 	EXPECT_EQ(0, self->r->totals.live_allocs.value);
 	EXPECT_EQ(0, self->r->totals.frees.value);
+}
+
+/* What an allocation from inside the library's allocator and one from behind it are shown as. */
+static int report_lib(FIXTURE_DATA(feed) *self)
+{
+	__u64 inside[] = { LIB_AT(0x1600), AT(feed_leaf), AT(feed_main), 0 };
+	__u64 behind[] = { LIB_AT(0x1701), AT(feed_leaf), AT(feed_main), 0 };
+	int i;
+
+	for (i = 0; i < 23; i++) {
+		write_alloc(self, PID, SEC + i, inside, 1000, 1);
+		write_sample(self, ID_CPU, PID, SEC + i, inside, NULL, 0);
+	}
+	write_alloc(self, PID, SEC, behind, 10, 1);
+	write_sample(self, ID_CPU, PID, SEC, behind, NULL, 0);
+	return read_report(self);
+}
+
+static void expect_internals(struct __test_metadata *_metadata, const struct report *r)
+{
+	const struct stack_frame *inner = stacks__frame(r->stacks, r->paths[0].stack);
+
+	ASSERT_EQ(2, r->nr_sites);
+	EXPECT_STREQ("feed_leaf", site_name(r, 0));
+	EXPECT_EQ(23, r->sites[0].allocs.value);
+	EXPECT_STREQ("[malloc internals]", inner->sym);
+	EXPECT_STREQ(LIB, inner->dso);
+	EXPECT_EQ(0x401500, inner->sym_start);
+	EXPECT_EQ(0x401600, inner->rel_ip);
+	EXPECT_STREQ("", site_name(r, 1));
+	EXPECT_EQ(23, r->cpu.nr_allocator);
+	EXPECT_EQ(1, r->cpu.nr_unnamed_libc);
+	EXPECT_EQ(2, r->check.nr_unnamed);
+}
+
+TEST_F(feed, code_in_a_range_is_the_allocators_though_the_range_comes_last)
+{
+	write_lib_map(self, NULL);
+	write_range(self, LIB, "");
+	ASSERT_EQ(0, report_lib(self));
+	expect_internals(_metadata, self->r);
+	EXPECT_LT(self->r->recording.duration_s, 1);
+}
+
+TEST_F(feed, ranges_go_by_build_id_whatever_the_path)
+{
+	write_lib_map(self, "12345678901234567890");
+	write_range(self, "/other/name.so", "12345678901234567890");
+	ASSERT_EQ(0, report_lib(self));
+	expect_internals(_metadata, self->r);
+}
+
+TEST_F(feed, ranges_of_a_long_path_go_by_its_end)
+{
+	write_lib_map(self, NULL);
+	write_range(self, "existent/libc.so.6", "");
+	ASSERT_EQ(0, report_lib(self));
+	expect_internals(_metadata, self->r);
+}
+
+TEST_F(feed, ranges_of_another_build_are_not_taken)
+{
+	write_lib_map(self, "12345678901234567890");
+	write_range(self, LIB, "12345678901234567891");
+	ASSERT_EQ(0, report_lib(self));
+	EXPECT_STREQ("", site_name(self->r, 0));
+	EXPECT_EQ(0, self->r->cpu.nr_allocator);
+	EXPECT_EQ(24, self->r->cpu.nr_unnamed_libc);
+}
+
+TEST_F(feed, a_file_without_ranges_is_shown_as_ever)
+{
+	write_lib_map(self, NULL);
+	ASSERT_EQ(0, report_lib(self));
+	EXPECT_STREQ("", site_name(self->r, 0));
+	EXPECT_EQ(0, self->r->cpu.nr_allocator);
+	EXPECT_EQ(24, self->r->cpu.nr_unnamed_libc);
+}
+
+TEST_F(feed, a_named_function_in_a_range_is_the_allocators_and_keeps_its_name)
+{
+	__u64 in_other[] = { AT(feed_other), AT(feed_leaf), AT(feed_main), 0 };
+	struct own_map m = find_own_map();
+	struct churn_range r = {
+		.common.type = CHURN_RANGE_ID, .start = 1, .end = 9,
+		.offset = (__u64)(unsigned long)feed_other - m.start + m.pgoff,
+	};
+	size_t chars = strlen(m.path);
+
+	strcpy(r.object, m.path + (chars < sizeof(r.object) ? 0 : chars - sizeof(r.object) + 1));
+	write_sample(self, ID_RANGE, PID, 9 * SEC, other_chain(), &r, sizeof(r));
+	write_alloc(self, PID, SEC, in_other, 1000, 1);
+	ASSERT_EQ(0, read_report(self));
+	EXPECT_STREQ("feed_leaf", site_name(self->r, 0));
+	EXPECT_STREQ("feed_other", stacks__frame(self->r->stacks, self->r->paths[0].stack)->sym);
 }
 
 TEST(a_file_without_allocation_events_is_refused)

@@ -22,6 +22,7 @@ struct want {
 #define FREE(name)	FIELD(CHURN_FREE_ID, churn_free, name)
 #define WINDOW(name)	FIELD(CHURN_WINDOW_ID, churn_window, name)
 #define PROBE(name)	FIELD(CHURN_PROBE_ID, churn_probe, name)
+#define RANGE(name)	FIELD(CHURN_RANGE_ID, churn_range, name)
 
 static const struct want wants[] = {
 	ALLOC(ptr), ALLOC(size), ALLOC(size_class), ALLOC(old_ptr), ALLOC(seq), ALLOC(weight),
@@ -35,9 +36,13 @@ static const struct want wants[] = {
 	WINDOW(gap_ns),
 	PROBE(offset), PROBE(nr_hits), PROBE(site_delta), PROBE(fn), PROBE(emulated), PROBE(pad),
 	PROBE(symbol), PROBE(object),
+	RANGE(start), RANGE(end), RANGE(offset), RANGE(how), RANGE(build_id_bytes),
+	RANGE(build_id), RANGE(pad), RANGE(object),
 };
 
-static const __u32 ids[] = { CHURN_ALLOC_ID, CHURN_FREE_ID, CHURN_WINDOW_ID, CHURN_PROBE_ID };
+static const __u32 ids[] = {
+	CHURN_ALLOC_ID, CHURN_FREE_ID, CHURN_WINDOW_ID, CHURN_PROBE_ID, CHURN_RANGE_ID,
+};
 
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))
 

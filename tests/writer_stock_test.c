@@ -24,7 +24,7 @@
 #define FIRST_NS	1000000000ULL
 #define NR_ROUNDS	23
 
-enum { CPU, ALLOC, FREE, WINDOW, PROBE, DUMMY, NR_EVENTS };
+enum { CPU, ALLOC, FREE, WINDOW, PROBE, RANGE, DUMMY, NR_EVENTS };
 
 /* What the samples fall into. Never called. */
 #define SITE(name)	__attribute__((noinline, used)) static int name(int x) { return x * 3 + 1; }
@@ -106,8 +106,15 @@ static int write_totals(struct pdwriter *w)
 		.fn = CHURN_FN_MALLOC, .emulated = 1, .symbol = "malloc", .object = "/lib/libc.so.6",
 	};
 
+	const struct churn_range r = {
+		.common = { .type = CHURN_RANGE_ID }, .start = 0x94700, .end = 0x9a336,
+		.offset = 0x93700, .how = CHURN_RANGE_CALLS, .build_id_bytes = 20,
+		.build_id = { 1, 2, 3 }, .object = "/lib/libc.so.6",
+	};
+
 	return write_sample(w, WINDOW, inside(busy_loop), 1, &win, sizeof(win)) ?:
-	       write_sample(w, PROBE, inside(busy_loop), 1, &p, sizeof(p));
+	       write_sample(w, PROBE, inside(busy_loop), 1, &p, sizeof(p)) ?:
+	       write_sample(w, RANGE, inside(busy_loop), 1, &r, sizeof(r));
 }
 
 static int write_round(struct pdwriter *w)
@@ -122,11 +129,12 @@ static int start(struct pdwriter *w)
 {
 	static const char *argv[] = { "perf-churn", "record", "--", "a command" };
 	static const char *const names[NR_EVENTS] = {
-		"cpu-clock", "churn:alloc", "churn:free", "churn:window", "churn:probe", "dummy:HG",
+		"cpu-clock", "churn:alloc", "churn:free", "churn:window", "churn:probe", "churn:range",
+		"dummy:HG",
 	};
 	static const __u32 configs[NR_EVENTS] = {
 		PERF_COUNT_SW_CPU_CLOCK, CHURN_ALLOC_ID, CHURN_FREE_ID, CHURN_WINDOW_ID,
-		CHURN_PROBE_ID, PERF_COUNT_SW_DUMMY,
+		CHURN_PROBE_ID, CHURN_RANGE_ID, PERF_COUNT_SW_DUMMY,
 	};
 	const struct pdwriter_info info = { .argc = 4, .argv = argv, .clockid = CLOCK_MONOTONIC };
 	struct pdwriter_event events[NR_EVENTS];
@@ -135,7 +143,7 @@ static int start(struct pdwriter *w)
 	int i;
 
 	for (i = 0; i < NR_EVENTS; i++) {
-		bool ours = i >= ALLOC && i <= PROBE;
+		bool ours = i >= ALLOC && i <= RANGE;
 
 		ids[i] = 100 + i;
 		attrs[i].type = ours ? PERF_TYPE_TRACEPOINT : PERF_TYPE_SOFTWARE;
@@ -251,7 +259,7 @@ static bool has(const char *text, const char *want)
 
 static const struct {
 	const char *args;
-	const char *want[6];
+	const char *want[7];
 } runs[] = {
 	{ "report -i data --stdio --no-children -g none -s sym",
 	  { "Samples: 46 of event 'churn:alloc'", "Event count (approx.): 460",
@@ -259,8 +267,8 @@ static const struct {
 	    " 100.00% [.] busy_loop" } },
 	{ "report -i data --stdio --children -s sym", { " 100.00% 0.00% [.] outer_caller" } },
 	{ "report -i data --stdio --group --no-children -g none -s sym",
-	  { "cpu-clock, churn:alloc, churn:free", " 0.00% 50.00% 0.00% 0.00% 0.00% 0.00% [.] big_site",
-	    " 100.00% 0.00% 0.00% 100.00% 100.00% 0.00% [.] busy_loop" } },
+	  { "cpu-clock, churn:alloc, churn:free", " 0.00% 50.00% 0.00% 0.00% 0.00% 0.00% 0.00% [.] big_site",
+	    " 100.00% 0.00% 0.00% 100.00% 100.00% 100.00% 0.00% [.] busy_loop" } },
 	{ "report -i data --stdio --no-children -g none -s churn:alloc.size_class,sym",
 	  { " 50.00% 256 [.] big_site", " 50.00% 32 [.] small_site" } },
 	{ "report -i data --stdio --no-children -g none -s churn:free.life_class",
@@ -273,6 +281,7 @@ static const struct {
 	    "alloc_tid=42 flags=UNSEEN|CROSS_THREAD",
 	    "churn:window: nr_allocs=460 alloc_bytes=5000000000 nr_frees=230",
 	    "churn:probe: /lib/libc.so.6:malloc+0 nr_hits=690 emulated=1 offset=0x1234",
+	    "churn:range: /lib/libc.so.6:0x94700-0x9a336 offset=0x93700 how=calls",
 	    " big_site\n" } },
 	{ "script -i data -F event,period", { " 10 churn:alloc:", " 10 churn:free:" } },
 	{ "evlist -v -i data",
@@ -280,7 +289,8 @@ static const struct {
 	    "dummy:HG: type: 1", "mmap2: 1" } },
 	{ "evlist --trace-fields -i data",
 	  { "churn:alloc: trace_fields: ptr,size,size_class,old_ptr,seq,weight,caller,fn,flags",
-	    "churn:probe: trace_fields: offset,nr_hits" } },
+	    "churn:probe: trace_fields: offset,nr_hits",
+	    "churn:range: trace_fields: start,end,offset,how,build_id_bytes,build_id,pad,object" } },
 	{ "report -i data --header-only",
 	  { "# cmdline : perf-churn record -- a command", "churn-abi/1", "# hostname : ",
 	    "# time of first sample : 1.000000", "# sample duration : 0.", "# cpudesc : " } },
@@ -288,7 +298,7 @@ static const struct {
 	{ "data convert -i data --to-json out.json", { NULL } },
 	{ "diff data data", { "Event 'churn:alloc'", "50.00% +0.00% writer_stock_test [.] big_site" } },
 	{ "report -i data -D", { "FINISHED_ROUND" } },
-	{ "report -i data --stats", { "SAMPLE events: 94" } },
+	{ "report -i data --stats", { "SAMPLE events: 95" } },
 	{ "trace -i data", { NULL } },
 };
 
@@ -308,7 +318,7 @@ TEST_F(stock, perf_reads_what_was_written_and_never_complains)
 		out = text_of(self->dir, "out", 0);
 		err = text_of(self->dir, "err", 1);
 		EXPECT_FALSE(complains(err)) TH_LOG("perf %s: %s", runs[i].args, err);
-		for (k = 0; k < 6 && runs[i].want[k]; k++) {
+		for (k = 0; k < 7 && runs[i].want[k]; k++) {
 			EXPECT_TRUE(has(out, runs[i].want[k]))
 				TH_LOG("perf %s: no \"%s\" in\n%.6000s", runs[i].args,
 				       runs[i].want[k], out);

@@ -9,6 +9,7 @@
 #include "index.h"
 #include "model.h"
 #include "perfdata/reader.h"
+#include "ranges.h"
 #include "roles.h"
 #include "seen.h"
 #include "stack/machine.h"
@@ -365,7 +366,8 @@ static __u32 classify_cpu(struct feed *f, const struct pdsample *s)
 
 	for (i = 0; i < nr; i++) {
 		const struct frame *frame = &f->frames[i];
-		enum frame_kind kind = names__classify(f->opts.names, frame->sym, frame->dso,
+		enum frame_kind kind = frame->allocator ? FRAME_ALLOCATOR :
+				       names__classify(f->opts.names, frame->sym, frame->dso,
 						       frame->kernel);
 
 		if (kind == FRAME_PROBE)
@@ -410,7 +412,8 @@ static int handle_sample(void *ctx, const struct pdsample *s)
 	struct feed *f = ctx;
 	const struct role *role = &f->roles.by_idx[s->event->idx];
 
-	if (role->kind != ROLE_NONE)
+	/* Ranges are looked for when all is over. */
+	if (role->kind != ROLE_NONE && role->kind != ROLE_RANGE)
 		note_time(f, s->time);
 	switch (role->kind) {
 	case ROLE_CPU:
@@ -425,6 +428,7 @@ static int handle_sample(void *ctx, const struct pdsample *s)
 		return take_probe(f, role, s);
 	case ROLE_FOREIGN:
 		return take_foreign(f, role, s);
+	case ROLE_RANGE:
 	case ROLE_NONE:
 		break;
 	}
@@ -505,7 +509,8 @@ int feed__read(struct feed *f)
 		.progress = handle_progress,
 	};
 
-	return pdreader__read(f->reader, &ops, f);
+	return ranges__read(f->reader, &f->roles, f->machine, &model__check(f->model)->nr_bad) ?:
+	       pdreader__read(f->reader, &ops, f);
 }
 
 int feed__report(struct feed *f, const struct report **ret)

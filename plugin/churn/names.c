@@ -180,7 +180,7 @@ bool names__is_allocator_dso(const char *dso)
 	return dso && in_table(allocator_dsos, base_name(dso));
 }
 
-static bool is_allocator(const char *sym, const char *dso)
+static bool is_allocator_name(const char *sym, const char *dso)
 {
 	const char *const *prefix;
 
@@ -195,6 +195,21 @@ static bool is_allocator(const char *sym, const char *dso)
 			return true;
 	}
 	return false;
+}
+
+/* Debug symbols of a library carry versions: cfree@GLIBC_2.2.5. A PLT entry, free@plt, is no free. */
+static bool is_allocator(const char *sym, const char *dso)
+{
+	const char *at = strchr(sym, '@');
+	char name[64];
+
+	if (!at || !strcmp(at, "@plt"))
+		return is_allocator_name(sym, dso);
+	if ((size_t)(at - sym) >= sizeof(name))
+		return false;
+	memcpy(name, sym, at - sym);
+	name[at - sym] = '\0';
+	return is_allocator_name(name, dso);
 }
 
 static enum frame_kind classify_user(const struct names *n, const char *sym, const char *dso)

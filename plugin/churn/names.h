@@ -31,7 +31,7 @@ int names__new(const char *const *wrappers, size_t nr, struct names **ret);
 void names__free(struct names *n);
 
 /**
- * names__classify() - What a frame is.
+ * names__classify() - What a frame is, as far as names tell; see also frame.allocator.
  * @sym: Function, demangled or not; NULL when unknown.
  * @dso: Path of its object; NULL when unknown.
  * @kernel: A kernel address.

@@ -48,6 +48,15 @@ static const struct field_desc probe_fields[] = {
 #define PROBE_SYMBOL	4
 #define PROBE_OBJECT	5
 
+static const struct field_desc range_fields[] = {
+	FIELD(churn_range, start), FIELD(churn_range, end), FIELD(churn_range, offset),
+	FIELD(churn_range, build_id_bytes), {0}
+};
+
+/* Behind the numbers of range_fields. */
+#define RANGE_BUILD_ID	4
+#define RANGE_OBJECT	5
+
 static const struct role_desc {
 	const char *event;
 	enum role_kind kind;
@@ -58,6 +67,7 @@ static const struct role_desc {
 	{ "churn:free", ROLE_FREE, free_fields, 5 },
 	{ "churn:window", ROLE_WINDOW, window_fields, 16 },
 	{ "churn:probe", ROLE_PROBE, probe_fields, 4 },
+	{ "churn:range", ROLE_RANGE, range_fields, 4 },
 };
 
 static const struct role_desc *find_desc(enum role_kind kind)
@@ -67,6 +77,22 @@ static const struct role_desc *find_desc(enum role_kind kind)
 	for (i = 0; role_descs[i].kind != kind; i++)
 		;
 	return &role_descs[i];
+}
+
+/* Fields that are no numbers. */
+static bool find_texts(struct role *role, const struct pdevent *event, enum role_kind kind)
+{
+	if (kind == ROLE_PROBE) {
+		role->fields[PROBE_SYMBOL] = pdevent__field(event, "symbol");
+		role->fields[PROBE_OBJECT] = pdevent__field(event, "object");
+		return role->fields[PROBE_SYMBOL] && role->fields[PROBE_OBJECT];
+	}
+	if (kind == ROLE_RANGE) {
+		role->fields[RANGE_BUILD_ID] = pdevent__field(event, "build_id");
+		role->fields[RANGE_OBJECT] = pdevent__field(event, "object");
+		return role->fields[RANGE_BUILD_ID] && role->fields[RANGE_OBJECT];
+	}
+	return true;
 }
 
 static bool find_fields(struct role *role, const struct pdevent *event,
@@ -79,11 +105,7 @@ static bool find_fields(struct role *role, const struct pdevent *event,
 		if (!role->fields[i])
 			return false;
 	}
-	if (desc->kind != ROLE_PROBE)
-		return true;
-	role->fields[PROBE_SYMBOL] = pdevent__field(event, "symbol");
-	role->fields[PROBE_OBJECT] = pdevent__field(event, "object");
-	return role->fields[PROBE_SYMBOL] && role->fields[PROBE_OBJECT];
+	return find_texts(role, event, desc->kind);
 }
 
 /* A uprobe event carries __probe_ip; group churn is ours to interpret in any case. */
@@ -207,6 +229,15 @@ int role__probe(const struct role *role, const struct pdsample *s, struct churn_
 	if (decode(role, s, ret) ||
 	    pdfield__str(role->fields[PROBE_SYMBOL], s, ret->symbol, sizeof(ret->symbol)) ||
 	    pdfield__str(role->fields[PROBE_OBJECT], s, ret->object, sizeof(ret->object)))
+		return -EINVAL;
+	return 0;
+}
+
+int role__range(const struct role *role, const struct pdsample *s, struct churn_range *ret)
+{
+	if (decode(role, s, ret) ||
+	    pdfield__bytes(role->fields[RANGE_BUILD_ID], s, ret->build_id, sizeof(ret->build_id)) ||
+	    pdfield__str(role->fields[RANGE_OBJECT], s, ret->object, sizeof(ret->object)))
 		return -EINVAL;
 	return 0;
 }

@@ -21,6 +21,7 @@ enum role_kind {
 	ROLE_FREE,
 	ROLE_WINDOW,
 	ROLE_PROBE,
+	ROLE_RANGE,
 	ROLE_FOREIGN,		/* an allocation seen by a probe that is not ours */
 };
 
@@ -58,6 +59,7 @@ int role__alloc(const struct role *role, const struct pdsample *s, struct churn_
 int role__free(const struct role *role, const struct pdsample *s, struct churn_free *ret);
 int role__window(const struct role *role, const struct pdsample *s, struct churn_window *ret);
 int role__probe(const struct role *role, const struct pdsample *s, struct churn_probe *ret);
+int role__range(const struct role *role, const struct pdsample *s, struct churn_range *ret);
 int role__foreign(const struct role *role, const struct pdsample *s, __u64 *size_bytes);
 
 #endif /* PERF_CHURN_CHURN_ROLES_H */

@@ -178,7 +178,8 @@ static int add_frame(struct stacks *s, const struct frame *from, __u32 *ret)
 		err = index__add(&s->frame_index, hash, id);
 	if (err)
 		return err;
-	f.kind = names__classify(s->names, f.sym, f.dso, false);
+	f.kind = from->allocator ? FRAME_ALLOCATOR :
+				   names__classify(s->names, f.sym, f.dso, false);
 	s->frames[s->nr_frames++] = f;
 found:
 	*ret = id;

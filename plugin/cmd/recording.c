@@ -4,10 +4,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "own_samples.h"
 #include "recording.h"
 
 #include "perfdata/writer.h"
-#include "probe/probe.h"
 #include "record_opts.h"
 #include "callchains.h"
 #include "trace/finish.h"
@@ -96,12 +96,12 @@ static int add_stack_ids(const struct rings *rings, struct pdwriter_event *event
 static int describe_events(struct recording *r)
 {
 	struct ring_event events[CPU_EVENT_MAX + 3];
-	struct pdwriter_event out[CPU_EVENT_MAX + 5];
-	struct perf_event_attr attrs[CPU_EVENT_MAX + 5];
+	struct pdwriter_event out[CPU_EVENT_MAX + 6];
+	struct perf_event_attr attrs[CPU_EVENT_MAX + 6];
 	struct pdwriter_info info = {
 		.argc = r->opts->argc, .argv = r->opts->argv, .clockid = CLOCK_MONOTONIC,
 	};
-	__u64 ids[2], *more_ids = NULL;
+	__u64 ids[3], *more_ids = NULL;
 	size_t nr, i;
 	int err = 0;
 
@@ -120,6 +120,9 @@ static int describe_events(struct recording *r)
 	nr++;
 	own_event(&out[nr], &attrs[nr], &ids[1], "churn:probe", CHURN_PROBE_ID,
 		  SYNTHETIC_PROBE_SAMPLE_ID);
+	nr++;
+	own_event(&out[nr], &attrs[nr], &ids[2], "churn:range", CHURN_RANGE_ID,
+		  SYNTHETIC_RANGE_SAMPLE_ID);
 	nr++;
 	err = err ?: pdwriter__start(r->out, out, nr, &info);
 	free(more_ids);
@@ -317,19 +320,6 @@ int recording__drain(struct recording *r)
 	return pdwriter__round(r->out);
 }
 
-/* Timed by when it is written: an older time would stand behind records that a reader has passed. */
-static int write_own_sample(struct recording *r, __u64 sample_id, pid_t pid, __u64 ip,
-			    const void *raw, size_t raw_bytes)
-{
-	struct synthetic_sample s = {
-		.sample_id = sample_id, .ip = ip, .time_ns = now_ns(), .pid = pid,
-		.raw = raw, .raw_bytes = raw_bytes,
-	};
-	char buf[SYNTHETIC_MAX_BYTES] __attribute__((aligned(8)));
-
-	return pdwriter__write(r->out, buf, synthetic_encode(&s, buf));
-}
-
 static void count_window(struct recording *r, const struct churn_window *w)
 {
 	r->counts.nr_allocations += w->nr_allocs;
@@ -349,8 +339,8 @@ static int close_window(struct recording *r, pid_t pid, const struct churn_total
 	if (ret <= 0)
 		return ret;
 	count_window(r, &w);
-	return write_own_sample(r, SYNTHETIC_WINDOW_SAMPLE_ID, pid, totals->malloc_ip, &w,
-				sizeof(w));
+	return own_sample__write(r->out, SYNTHETIC_WINDOW_SAMPLE_ID, pid, totals->malloc_ip, &w,
+				 sizeof(w));
 }
 
 static int close_windows(struct recording *r, __u64 end_ns)
@@ -430,87 +420,6 @@ int recording__tick(struct recording *r)
 	return err ?: pdwriter__checkpoint(r->out);
 }
 
-static void fill_probe(struct churn_probe *out, const struct probe_site_stats *stats)
-{
-	const struct probe_site *site = &stats->image->sites[stats->site];
-	const char *path = stats->image->path;
-	size_t bytes = strlen(path);
-
-	memset(out, 0, sizeof(*out));
-	out->common.type = CHURN_PROBE_ID;
-	out->offset = site->offset;
-	out->nr_hits = stats->nr_hits;
-	out->site_delta = site->delta;
-	out->fn = site->fn;
-	out->emulated = site->emulated;
-	strncpy(out->symbol, site->symbol, sizeof(out->symbol) - 1);
-	if (bytes >= sizeof(out->object))
-		path += bytes - sizeof(out->object) + 1;
-	strcpy(out->object, path);
-}
-
-/* With -a there are always programs that sleep. */
-static void warn_if_silent(const struct recording *r, const struct probe_site_stats *stats, size_t nr)
-{
-	const struct probe_image *img = stats[0].image;
-	__u64 hits = 0;
-	size_t i;
-
-	for (i = 0; i < nr; i++)
-		hits += stats[i].nr_hits;
-	if (!hits && !r->opts->system_wide)
-		pr_warning("No hits on %s, %s, ... of %s: the program may use another allocator.\n",
-			   img->sites[0].symbol, img->sites[nr > 1].symbol, img->path);
-}
-
-/*
- * Where to show a probe: where it was hit; else in a process that another of its object was hit in,
- * at the same distance as in the file.
- */
-static __u64 place_probe(const struct probe_site_stats *stats, size_t nr,
-			 const struct probe_site_stats *which, pid_t *pid)
-{
-	const struct probe_site *site = &which->image->sites[which->site];
-	size_t i;
-
-	*pid = which->pid;
-	if (which->ip)
-		return which->ip;
-	for (i = 0; i < nr; i++) {
-		if (stats[i].image != which->image || !stats[i].ip)
-			continue;
-		*pid = stats[i].pid;
-		return stats[i].ip - stats[i].image->sites[stats[i].site].vaddr + site->vaddr;
-	}
-	return 0;
-}
-
-static int write_probes(struct recording *r)
-{
-	struct probe_site_stats *stats;
-	struct churn_probe probe;
-	size_t nr, i, first = 0;
-	pid_t pid;
-	__u64 ip;
-	int err;
-
-	err = probes__site_stats(r->probes, &stats, &nr);
-	if (err)
-		return err;
-	for (i = 0; i < nr && !err; i++) {
-		fill_probe(&probe, &stats[i]);
-		ip = place_probe(stats, nr, &stats[i], &pid);
-		err = write_own_sample(r, SYNTHETIC_PROBE_SAMPLE_ID, pid, ip, &probe,
-				       sizeof(probe));
-		if (i + 1 == nr || stats[i + 1].image != stats[first].image) {
-			warn_if_silent(r, &stats[first], i + 1 - first);
-			first = i + 1;
-		}
-	}
-	free(stats);
-	return err;
-}
-
 static int settle_last(struct recording *r)
 {
 	struct callchains_counts counts;
@@ -531,7 +440,10 @@ int recording__finish(struct recording *r)
 	take_notes(r, false);
 	err = settle_last(r);
 	r->counts.nr_uncounted = probes__nr_uncounted(r->probes);
-	err = err ?: close_windows(r, r->end_ns) ?: write_probes(r) ?: pdwriter__round(r->out);
+	/* With -a there are always programs that sleep. */
+	err = err ?: close_windows(r, r->end_ns) ?:
+	      own_samples__write_images(r->out, r->probes, !r->opts->system_wide) ?:
+	      pdwriter__round(r->out);
 	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
 	return err ?: pdwriter__finish(r->out);
 }

@@ -142,6 +142,19 @@ int deliverer__find_time(struct deliverer *d, const struct perf_event_header *hd
 	return err;
 }
 
+bool deliverer__skips(struct deliverer *d, const struct perf_event_header *hdr)
+{
+	const struct event *event;
+
+	if (!d->ops->only)
+		return false;
+	if (hdr->type != PERF_RECORD_SAMPLE)
+		return true;
+	/* A damaged one is none of ours. */
+	event = sample_event(d, hdr);
+	return !event || &event->pub != d->ops->only;
+}
+
 static int damaged(struct deliverer *d)
 {
 	d->damaged = true;

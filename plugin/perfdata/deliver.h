@@ -41,6 +41,9 @@ static inline bool deliverer__wants(const struct deliverer *d, __u32 type)
 	return type < 64 && d->wanted_types >> type & 1;
 }
 
+/** deliverer__skips() - It is of another event than the one that somebody looks at. */
+bool deliverer__skips(struct deliverer *d, const struct perf_event_header *hdr);
+
 /** deliverer__find_time() - For the rest: no sample, or one whose layout is not known yet. */
 int deliverer__find_time(struct deliverer *d, const struct perf_event_header *hdr, __u64 *ret);
 

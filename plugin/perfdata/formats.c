@@ -22,6 +22,9 @@
 #define STR(name, off, bytes) \
 	"\tfield:char " #name "[" #bytes "];\toffset:" #off ";\tsize:" #bytes ";\tsigned:0;\n"
 
+#define BYTES(name, off, bytes) \
+	"\tfield:u8 " #name "[" #bytes "];\toffset:" #off ";\tsize:" #bytes ";\tsigned:0;\n"
+
 #define FN_NAMES \
 	"{ 1, \"malloc\" }, { 2, \"calloc\" }, { 3, \"realloc\" }, { 4, \"memalign\" }, " \
 	"{ 5, \"aligned_alloc\" }, { 6, \"posix_memalign\" }, { 7, \"valloc\" }, " \
@@ -29,6 +32,9 @@
 #define FLAG_NAMES \
 	"{ 0x1, \"MOVED\" }, { 0x2, \"UNSEEN\" }, { 0x4, \"CROSS_THREAD\" }, " \
 	"{ 0x8, \"REPAIRED\" }, { 0x10, \"INHERITED\" }"
+
+#define HOW_NAMES \
+	"{ 1, \"symtab\" }, { 2, \"debug\" }, { 3, \"calls\" }, { 4, \"object\" }"
 
 #define PRINT_FN	"__print_symbolic(REC->fn, " FN_NAMES ")"
 /* A table's entry for 0 is not taken by libtraceevent 1.7. */
@@ -69,6 +75,14 @@ static const char probe_format[] =
 	"\nprint fmt: \"%s:%s+%u nr_hits=%llu emulated=%u offset=0x%llx\", "
 	"REC->object, REC->symbol, REC->site_delta, REC->nr_hits, REC->emulated, REC->offset\n";
 
+static const char range_format[] =
+	"name: range\nID: 65006\n" COMMON
+	U64(start, 8) U64(end, 16) U64(offset, 24) U32(how, 32) U32(build_id_bytes, 36)
+	BYTES(build_id, 40, 20) U32(pad, 60) STR(object, 64, 128)
+	"\nprint fmt: \"%s:0x%llx-0x%llx offset=0x%llx how=%s\", "
+	"REC->object, REC->start, REC->end, REC->offset, "
+	"__print_symbolic(REC->how, " HOW_NAMES ")\n";
+
 static const struct {
 	__u32 id;
 	const char *name, *text;
@@ -77,6 +91,7 @@ static const struct {
 	{ CHURN_FREE_ID, "free", free_format },
 	{ CHURN_WINDOW_ID, "window", window_format },
 	{ CHURN_PROBE_ID, "probe", probe_format },
+	{ CHURN_RANGE_ID, "range", range_format },
 };
 
 const char *churn_format__text(__u32 id)

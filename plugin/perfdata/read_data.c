@@ -106,11 +106,15 @@ static int bad_record(const struct pass *p, const struct perf_event_header *hdr)
 
 static int queue_record(struct pass *p, const struct perf_event_header *hdr, void *record)
 {
+	void *record_aligned;
 	int err;
 
 	if (!deliverer__wants(&p->deliverer, hdr->type))
 		return 0;
-	if (deliverer__time(&p->deliverer, align_record(p, record, hdr->size), &p->last_time))
+	record_aligned = align_record(p, record, hdr->size);
+	if (deliverer__skips(&p->deliverer, record_aligned))
+		return 0;
+	if (deliverer__time(&p->deliverer, record_aligned, &p->last_time))
 		return bad_record(p, hdr);
 	err = order__push(&p->order, p->last_time, record);
 	if (!err)

@@ -83,3 +83,13 @@ int pdfield__str(const struct tep_format_field *field, const struct pdsample *s,
 	buf[field_bytes] = '\0';
 	return 0;
 }
+
+int pdfield__bytes(const struct tep_format_field *field, const struct pdsample *s, void *buf,
+		   size_t bytes)
+{
+	if (field->size < 0 || (size_t)field->size != bytes || !s->raw ||
+	    field->offset + bytes > s->raw_bytes)
+		return -EINVAL;
+	memcpy(buf, (const char *)s->raw + field->offset, bytes);
+	return 0;
+}

@@ -86,8 +86,10 @@ struct pdmap {
 /**
  * struct pdreader_ops - What the caller wants to see; NULL members are skipped.
  * A callback that returns non-zero ends the read with that value.
+ * @only: Only samples of this event; nothing else is decoded or put in order. NULL: all.
  */
 struct pdreader_ops {
+	const struct pdevent *only;
 	int (*sample)(void *ctx, const struct pdsample *s);
 	int (*mmap)(void *ctx, __u64 time, const struct pdmap *m);
 	int (*comm)(void *ctx, __u64 time, __u32 pid, __u32 tid, const char *comm, bool exec);
@@ -138,5 +140,13 @@ int pdfield__u64(const struct tep_format_field *field, const struct pdsample *s,
 /** pdfield__str() - Copy a char-array field, always NUL-terminated. */
 int pdfield__str(const struct tep_format_field *field, const struct pdsample *s,
 		 char *buf, size_t bytes);
+
+/**
+ * pdfield__bytes() - Copy a field of any type that has exactly that size.
+ *
+ * Return: 0, or -EINVAL when it has another one, or the payload is too short.
+ */
+int pdfield__bytes(const struct tep_format_field *field, const struct pdsample *s,
+		   void *buf, size_t bytes);
 
 #endif /* PERF_CHURN_PERFDATA_READER_H */

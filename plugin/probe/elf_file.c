@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -120,12 +121,16 @@ static int visit_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shd
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t nr_syms = data ? data->d_size / sizeof(Elf64_Sym) : 0;
-	struct elf_function fn;
+	struct elf_function fn = { .is_exported = shdr->sh_type == SHT_DYNSYM };
+	unsigned int unit = 0;
 	GElf_Sym sym;
 	int ret;
 
 	for (size_t i = 0; i < nr_syms; i++) {
-		if (!gelf_getsym(data, i, &sym) || !is_defined_function(&sym))
+		if (!gelf_getsym(data, i, &sym))
+			continue;
+		unit += GELF_ST_TYPE(sym.st_info) == STT_FILE;
+		if (!is_defined_function(&sym))
 			continue;
 		fn.name = elf_strptr(file->elf, shdr->sh_link, sym.st_name);
 		if (!fn.name)
@@ -133,6 +138,7 @@ static int visit_table(const struct elf_file *file, Elf_Scn *scn, const GElf_Shd
 		fn.vaddr = sym.st_value;
 		fn.size_bytes = sym.st_size;
 		fn.is_local = GELF_ST_BIND(sym.st_info) == STB_LOCAL;
+		fn.unit = fn.is_local ? unit : 0;
 		ret = visit(ctx, &fn);
 		if (ret)
 			return ret;
@@ -185,6 +191,31 @@ const char *elf_file__soname(const struct elf_file *file)
 	if (!find_dynamic(file, DT_SONAME, &dyn, &link))
 		return NULL;
 	return elf_strptr(file->elf, link, dyn.d_un.d_val);
+}
+
+bool elf_file__section(const struct elf_file *file, const char *name, struct elf_section *ret)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	size_t names;
+
+	if (elf_getshdrstrndx(file->elf, &names) < 0)
+		return false;
+	while ((scn = elf_nextscn(file->elf, scn))) {
+		const char *found;
+		Elf_Data *data;
+
+		if (!gelf_getshdr(scn, &shdr) || !(shdr.sh_flags & SHF_ALLOC) ||
+		    shdr.sh_type == SHT_NOBITS || shdr.sh_size > MAX_TABLE_BYTES)
+			continue;
+		found = elf_strptr(file->elf, names, shdr.sh_name);
+		data = found && !strcmp(found, name) ? elf_rawdata(scn, NULL) : NULL;
+		if (!data || !data->d_buf)
+			continue;
+		*ret = (struct elf_section){ data->d_buf, data->d_size, shdr.sh_addr };
+		return true;
+	}
+	return false;
 }
 
 static bool has_segment(const struct elf_file *file, GElf_Word type)

@@ -17,12 +17,26 @@ struct elf_file;
  * @size_bytes: st_size; 0 when unknown.
  * @is_local: Its name says nothing outside the file it was compiled from. Also what was hidden
  *	from other objects, such as malloc in a static PIE.
+ * @is_exported: It stands in .dynsym: other objects may call it.
+ * @unit: Number of the source file that .symtab puts it under, from 1; 0: it does not tell. It
+ *	does for functions that were static in their file.
  */
 struct elf_function {
 	const char *name;
 	__u64 vaddr;
 	__u64 size_bytes;
 	bool is_local;
+	bool is_exported;
+	unsigned int unit;
+};
+
+/**
+ * struct elf_section - Contents of a section, as linked at @vaddr; they live as long as the file.
+ */
+struct elf_section {
+	const __u8 *bytes;
+	size_t nr_bytes;
+	__u64 vaddr;
 };
 
 /**
@@ -47,6 +61,14 @@ int elf_file__each_function(const struct elf_file *file,
 
 /** elf_file__soname() - DT_SONAME, or NULL. Lives as long as @file. */
 const char *elf_file__soname(const struct elf_file *file);
+
+/**
+ * elf_file__section() - Find a section of the program by name.
+ * @ret: Set on success only.
+ *
+ * Return: false when there is none, or it has no contents here.
+ */
+bool elf_file__section(const struct elf_file *file, const char *name, struct elf_section *ret);
 
 /** elf_file__is_shared() - A shared object, not a (position-independent) executable? */
 bool elf_file__is_shared(const struct elf_file *file);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fnmatch.h>
 #include <linux/types.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +24,30 @@ static const struct family_function c_functions[] = {
 	{ "cfree",		CHURN_FN_FREE,			1, NULL },
 };
 
+/* glibc's malloc/malloc.c, all versions; arena.c and, in old ones, hooks.c are included by it. */
+static const char *const glibc_unit[] = {
+	"malloc", "free", "cfree", "calloc", "realloc", "memalign", "aligned_alloc",
+	"posix_memalign", "valloc", "pvalloc", "free_sized", "free_aligned_sized",
+	"malloc_trim", "malloc_usable_size", "malloc_stats", "malloc_info", "mallinfo", "mallinfo2",
+	"mallopt", "malloc_get_state", "malloc_set_state",
+	"__malloc_info", "__malloc_stats", "__malloc_trim", "__malloc_usable_size",
+	"__malloc_get_state", "__malloc_set_state", "__malloc_fork_*",
+	"__malloc_arena_thread_freeres",
+	"__libc_malloc", "__libc_free", "__libc_calloc", "__libc_realloc", "__libc_memalign",
+	"__libc_valloc", "__libc_pvalloc", "__libc_mallinfo", "__libc_mallopt",
+	"__posix_memalign", "__default_morecore", "__morecore", "__after_morecore_hook", NULL
+};
+
+/* What the families below prefix their internals with when they are linked into a program. */
+static const char *const internals[] = {
+	"je_*", "_rjem_*", "tc_*", "mi_*", "_mi_*", "_ZN8tcmalloc*", "_ZNK8tcmalloc*", NULL
+};
+
+static const char *const libraries[] = {
+	"libjemalloc.so*", "libtcmalloc*.so*", "libmimalloc*.so*", "libumem.so*", "libhoard.so*",
+	"libsnmalloc*.so*", NULL
+};
+
 static const struct family families[] = {
 	{
 		.name = "glibc",
@@ -31,6 +56,7 @@ static const struct family families[] = {
 		.marker = "_int_malloc",
 		.functions = c_functions,
 		.nr_functions = ARRAY_SIZE(c_functions),
+		.unit = glibc_unit,
 		.has_internal_free = true,
 	},
 	{
@@ -44,6 +70,39 @@ static const struct family families[] = {
 const struct family *family__get(size_t idx)
 {
 	return idx < ARRAY_SIZE(families) ? &families[idx] : NULL;
+}
+
+const struct family *family__find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(families); i++) {
+		if (!strcmp(families[i].name, name))
+			return &families[i];
+	}
+	return NULL;
+}
+
+static bool in_table(const char *const *table, const char *name)
+{
+	for (; *table; table++) {
+		if (!fnmatch(*table, name, 0))
+			return true;
+	}
+	return false;
+}
+
+bool family__is_library(const char *soname)
+{
+	return soname && in_table(libraries, soname);
+}
+
+bool family__is_internal(const char *symbol)
+{
+	return in_table(internals, symbol);
+}
+
+bool family__in_unit(const struct family *family, const char *symbol)
+{
+	return family->unit && in_table(family->unit, symbol);
 }
 
 bool family__is_loader(const char *soname)

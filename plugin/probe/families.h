@@ -30,6 +30,8 @@ struct family_function {
  *	Both NULL: any object that defines malloc and free of @functions, and not as local symbols,
  *	whose name alone proves nothing.
  * @functions: Of two names for one address the first is taken.
+ * @unit: All functions that the source file exports which holds those of @functions, and which the
+ *	compiler therefore puts in one piece; patterns for fnmatch(3). NULL: not one file.
  * @may_forward: Its functions may call another allocator's (an interposer, a wrapper library).
  * @has_internal_free: It frees for itself through its own public entry point.
  */
@@ -39,12 +41,25 @@ struct family {
 	const char *marker;
 	const struct family_function *functions;
 	size_t nr_functions;
+	const char *const *unit;
 	bool may_forward;
 	bool has_internal_free;
 };
 
 /** family__get() - The @idx-th row, NULL at the end. The first to fit an object is its family. */
 const struct family *family__get(size_t idx);
+
+/** family__find() - The row of that name, or NULL. */
+const struct family *family__find(const char *name);
+
+/** family__is_library() - Is an object of this soname (may be NULL) an allocator and nothing else? */
+bool family__is_library(const char *soname);
+
+/** family__is_internal() - Does a symbol have a name that only allocators' internals have? */
+bool family__is_internal(const char *symbol);
+
+/** family__in_unit() - Is a symbol exported by the source file of @family.unit? */
+bool family__in_unit(const struct family *family, const char *symbol);
 
 /**
  * family__is_loader() - Is an object of this soname a dynamic loader?

@@ -161,22 +161,67 @@ static bool branch_target(const struct decoded *d, __u64 insn_vaddr, __u64 *ret,
 	return true;
 }
 
-bool site__each_branch(const struct site_code *code,
-		       bool (*visit)(void *ctx, __u64 target, bool is_slot), void *ctx)
+static bool taken_address(const struct decoded *d, __u64 insn_vaddr, __u64 *ret)
+{
+	ZyanU64 target;
+
+	if (d->insn.mnemonic != ZYDIS_MNEMONIC_LEA || d->ops[1].mem.base != ZYDIS_REGISTER_RIP ||
+	    !ZYAN_SUCCESS(ZydisCalcAbsoluteAddress(&d->insn, &d->ops[1], insn_vaddr, &target)))
+		return false;
+	*ret = target;
+	return true;
+}
+
+static bool find_reference(const struct decoded *d, __u64 insn_vaddr, __u64 *target,
+			   enum site_reference *kind)
+{
+	bool is_slot;
+
+	if (branch_target(d, insn_vaddr, target, &is_slot)) {
+		*kind = is_slot ? SITE_SLOT : SITE_BRANCH;
+		return true;
+	}
+	*kind = SITE_ADDRESS;
+	return taken_address(d, insn_vaddr, target);
+}
+
+bool site__each_reference(const struct site_code *code,
+			  bool (*visit)(void *ctx, __u64 target, enum site_reference kind),
+			  void *ctx)
 {
 	size_t end = code->fn_bytes ? code->fn_bytes : code->nr_bytes;
+	enum site_reference kind;
 	ZydisDecoder decoder;
 	struct decoded d;
 	__u64 target;
-	bool is_slot;
 
 	init_decoder(&decoder);
 	for (size_t pos = 0; pos < end && decode(&decoder, code, pos, &d); pos += d.insn.length) {
-		if (branch_target(&d, code->vaddr + pos, &target, &is_slot) &&
-		    visit(ctx, target, is_slot))
+		if (find_reference(&d, code->vaddr + pos, &target, &kind) &&
+		    visit(ctx, target, kind))
 			return true;
 	}
 	return false;
+}
+
+struct branch_visit {
+	bool (*visit)(void *ctx, __u64 target, bool is_slot);
+	void *ctx;
+};
+
+static bool visit_branch(void *ctx, __u64 target, enum site_reference kind)
+{
+	const struct branch_visit *v = ctx;
+
+	return kind != SITE_ADDRESS && v->visit(v->ctx, target, kind == SITE_SLOT);
+}
+
+bool site__each_branch(const struct site_code *code,
+		       bool (*visit)(void *ctx, __u64 target, bool is_slot), void *ctx)
+{
+	struct branch_visit v = { visit, ctx };
+
+	return site__each_reference(code, visit_branch, &v);
 }
 
 bool site__tail_jump(const struct site_code *code, __u64 *ret, bool *is_slot)

@@ -57,6 +57,28 @@ bool site__each_branch(const struct site_code *code,
 		       bool (*visit)(void *ctx, __u64 target, bool is_slot), void *ctx);
 
 /**
+ * enum site_reference - How an instruction names an address.
+ * @SITE_BRANCH: A direct call or jump goes there.
+ * @SITE_SLOT: A call or jump goes where the pointer stored there says.
+ * @SITE_ADDRESS: The address itself is taken (`lea fn(%rip), %reg`).
+ */
+enum site_reference {
+	SITE_BRANCH,
+	SITE_SLOT,
+	SITE_ADDRESS,
+};
+
+/**
+ * site__each_reference() - Visit the addresses that a function's instructions name.
+ * @visit: As for site__each_branch().
+ *
+ * Return: What the last @visit returned; false when there was none.
+ */
+bool site__each_reference(const struct site_code *code,
+			  bool (*visit)(void *ctx, __u64 target, enum site_reference kind),
+			  void *ctx);
+
+/**
  * site__tail_jump() - Where a function goes on that does nothing but jump there.
  * @ret: Target of its first branch, if that is an unconditional direct jump: written then only.
  * @is_slot: As for site__each_branch().

@@ -10,6 +10,7 @@
 #include "debuginfod.h"
 #include "demangle.h"
 #include "dso.h"
+#include "internals.h"
 #include "machine.h"
 #include "object.h"
 #include "perfmap.h"
@@ -46,6 +47,8 @@ struct dso {
 	struct symtab symtab;
 	htab_t addrs;			/* struct dso_addr; NULL until the first */
 	struct dso_addr nothing;	/* answer where there is no file */
+	const struct internal_object *internals;
+	bool has_internals;		/* they were looked for */
 	struct debuginfo *dwarf;
 	bool no_dwarf;
 };
@@ -54,6 +57,7 @@ struct dso_env {
 	const struct machine_opts *opts;
 	struct locate_env locate;
 	struct strpool *strings;
+	struct internals *internals;
 	htab_t by_path;			/* the first of each path */
 	htab_t by_name;			/* by dso->name, the pointer */
 	struct dso *open[MAX_OPEN_DWARF];
@@ -135,7 +139,7 @@ int dso_env__new(const struct machine_opts *opts, struct strpool *strings, struc
 	env->locate.symfs = opts->symfs ?: "";
 	env->by_name = htab_create_alloc(127, hash_name, equal_name, NULL, calloc, free);
 	env->by_path = htab_create_alloc(127, hash_path, equal_path, free_path_chain, calloc, free);
-	if (!env->by_path || !env->by_name ||
+	if (!env->by_path || !env->by_name || internals__new(&env->internals) ||
 	    (opts->debuginfod && debuginfod__new(opts->debuginfod, &env->locate.debuginfod))) {
 		dso_env__free(env);
 		return -ENOMEM;
@@ -153,6 +157,7 @@ void dso_env__free(struct dso_env *env)
 	if (env->by_path)
 		htab_delete(env->by_path);
 	debuginfod__free(env->locate.debuginfod);
+	internals__free(env->internals);
 	free(env);
 }
 
@@ -358,6 +363,22 @@ __u64 dso__vaddr(struct dso *dso, __u64 offset)
 	seg = find_segment(dso, offset, true) ?: find_segment(dso, offset, false);
 	/* a debug file has no segments' contents: most files are linked as they are laid out */
 	return seg ? offset - seg->offset + seg->vaddr : offset + dso->base;
+}
+
+int dso_env__add_internal(struct dso_env *env, const char *path, const struct build_id *build_id,
+			  const struct internal_range *range)
+{
+	return internals__add(env->internals, path, build_id, range);
+}
+
+const struct internal_range *dso__internal(struct dso *dso, __u64 offset)
+{
+	/* Its build-id is certain once it is loaded. */
+	dso__load(dso);
+	if (!dso->has_internals)
+		dso->internals = internals__object(dso->env->internals, &dso->id);
+	dso->has_internals = true;
+	return internal_object__find(dso->internals, offset);
 }
 
 static void close_oldest_dwarf(struct dso_env *env, struct dso *opened)

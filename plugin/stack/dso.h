@@ -11,9 +11,11 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+struct build_id;
 struct dso;
 struct dso_env;
 struct locate_env;
+struct internal_range;
 struct machine_opts;
 struct object_file;
 struct object_id;
@@ -83,6 +85,13 @@ const struct object_file *dso__file(struct dso *dso);
 
 /** dso__vaddr() - The address, as linked, that a file offset is loaded at. */
 __u64 dso__vaddr(struct dso *dso, __u64 offset);
+
+/** dso_env__add_internal() - As internals__add(), before any address of the object is asked for. */
+int dso_env__add_internal(struct dso_env *env, const char *path, const struct build_id *build_id,
+			  const struct internal_range *range);
+
+/** dso__internal() - The allocator's code that holds a file offset, or NULL. */
+const struct internal_range *dso__internal(struct dso *dso, __u64 offset);
 
 /**
  * dso__at() - What is at an address, as linked. Cheap for addresses asked for before.

@@ -48,6 +48,9 @@ struct locate_env {
 	struct debuginfod *debuginfod;
 };
 
+/* This system, and no network. */
+#define LOCATE_HERE	(&(const struct locate_env){ .symfs = "" })
+
 /**
  * locate__object() - Open the object.
  * @file: A path that opens it again; the caller frees it.

@@ -12,6 +12,7 @@
 #include <linux/perf_event.h>
 
 #include "dso.h"
+#include "internals.h"
 #include "kernel.h"
 #include "locate.h"
 #include "machine.h"
@@ -259,6 +260,20 @@ int machine__mmap(struct machine *m, const struct pdmap *map)
 	}
 }
 
+int machine__add_range(struct machine *m, const struct machine_range *range)
+{
+	struct internal_range internal = {
+		.start = range->start, .offset = range->offset, .bytes = range->end - range->start,
+	};
+	struct build_id id = {};
+
+	if (range->end <= range->start || range->build_id_bytes > BUILD_ID_MAX_BYTES)
+		return 0;
+	memcpy(id.bits, range->build_id, range->build_id_bytes);
+	id.bytes = range->build_id_bytes;
+	return dso_env__add_internal(m->dsos, range->path, &id, &internal);
+}
+
 int machine__comm(struct machine *m, __u32 pid, __u32 tid, const char *comm, bool exec)
 {
 	struct thread *t = get_thread(m, pid, tid);
@@ -365,13 +380,23 @@ static void push_inlines(struct stack *st, struct frame *tail, const struct dso_
 	}
 }
 
+/*
+ * No name, or that of a function which begins in front of the allocator's code: a guess, from a
+ * symbol without a size.
+ */
+static bool is_internal(const struct internal_range *range, const struct dso_addr *at)
+{
+	return range && (!at->sym || at->sym_start < range->start);
+}
+
 /* @exact: not a return address, so the instruction there is the one meant. */
 static void push_user(struct stack *st, __u64 ip, bool exact)
 {
 	struct machine_stats *stats = &st->m->stats;
 	struct frame *f = push_frame(st, ip);
-	__u64 addr = exact ? ip : ip - 1;
+	__u64 addr = exact ? ip : ip - 1, offset;
 	const struct mapping *map = st->space ? space__find(st->space, addr) : NULL;
+	const struct internal_range *internal;
 	const struct dso_addr *at;
 
 	if (!map) {
@@ -379,9 +404,20 @@ static void push_user(struct stack *st, __u64 ip, bool exact)
 		return;
 	}
 	f->dso = dso__name(map->dso);
-	addr = dso__vaddr(map->dso, addr - map->start + map->pgoff);
-	f->rel_ip = exact ? addr : addr + 1;
+	offset = addr - map->start + map->pgoff;
+	addr = dso__vaddr(map->dso, offset);
 	at = dso__at(map->dso, addr);
+	internal = dso__internal(map->dso, offset);
+	f->allocator = internal;
+	if (is_internal(internal, at)) {
+		/* As recorded, whatever file is there now. */
+		addr = internal->start + (offset - internal->offset);
+		f->rel_ip = exact ? addr : addr + 1;
+		f->sym = MACHINE_INTERNALS;
+		f->sym_start = internal->start;
+		return;
+	}
+	f->rel_ip = exact ? addr : addr + 1;
 	f->sym = at->sym;
 	f->sym_start = at->sym_start;
 	stats->nr_unnamed += !at->sym;

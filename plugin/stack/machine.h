@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+/* What an address is shown as that lies in an allocator's code and in no function with a name. */
+#define MACHINE_INTERNALS	"[malloc internals]"
+
 struct machine;
 struct pdmap;
 struct pdsample;
@@ -38,13 +41,14 @@ struct machine_opts {
  * @ip: Address as recorded (a return address, except in frame 0).
  * @sym: Function, or NULL when unknown.
  * @sym_start: Address of the function's start in the object (its st_value); with @dso it is
- *	the function's identity. 0 when unknown. Of an inlined function a number made from its
+ *	the function's identity. 0 when unknown. Of MACHINE_INTERNALS the start of their range. Of an inlined function a number made from its
  *	name, with the top bit set.
  * @rel_ip: Address inside the object, comparable with @sym_start; like @ip a return address,
  *	except in frame 0, so that it may be the first byte after the function.
  * @dso: Path of the object, "[kernel.kallsyms]", "[vdso]" ...; NULL when unmapped. Two builds
  *	of one path have equal texts at different addresses.
  * @kernel: Kernel or module address.
+ * @allocator: In a range of machine__add_range().
  * @inlined: An inlined function, named by DWARF, at the same address as the next frame.
  */
 struct frame {
@@ -54,6 +58,7 @@ struct frame {
 	__u64 rel_ip;
 	const char *dso;
 	bool kernel;
+	bool allocator;
 	bool inlined;
 };
 
@@ -78,6 +83,28 @@ void machine__free(struct machine *m);
  * Return: 0 or -ENOMEM.
  */
 int machine__mmap(struct machine *m, const struct pdmap *map);
+
+/**
+ * struct machine_range - Allocator code in an object.
+ * @path: Of the object; where it was too long only its end.
+ * @build_id: @build_id_bytes of it; 0: none.
+ * @start, @end: As linked; @offset: of @start in the file.
+ */
+struct machine_range {
+	const char *path;
+	__u8 build_id[20];
+	size_t build_id_bytes;
+	__u64 start, end, offset;
+};
+
+/**
+ * machine__add_range() - What is there is an allocator's; without a name it is MACHINE_INTERNALS.
+ *
+ * Before the first address of that object is resolved. One that makes no sense is left out.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int machine__add_range(struct machine *m, const struct machine_range *range);
 
 /**
  * machine__comm() - A thread's name.

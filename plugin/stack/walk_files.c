@@ -307,14 +307,13 @@ static void remember(struct walk_files *f, const char *key, struct walk_object *
 
 static int open_object(const struct object_id *id)
 {
-	const struct locate_env here = { .symfs = "" };
 	char *file = NULL;
 	int fd;
 
 	if (!strcmp(id->path, "[vdso]"))
 		fd = vdso__open(&id->build_id, &file);
 	else
-		fd = locate__object(&here, id, &file);
+		fd = locate__object(LOCATE_HERE, id, &file);
 	free(file);
 	return fd;
 }

@@ -650,6 +650,7 @@ int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *
 	for (img = 0; img < p->nr_images; img++) {
 		for (i = 0; i < p->images[img].probe->nr_sites; i++, n++) {
 			stats[n].image = p->images[img].probe;
+			stats[n].open_path = p->images[img].path;
 			stats[n].site = i;
 			if (bpf_map__lookup_elem(p->skel->maps.site_hits, &n, sizeof(n), per_cpu,
 						 p->nr_cpus * sizeof(*per_cpu), 0))

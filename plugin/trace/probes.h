@@ -144,10 +144,12 @@ int probes__set_period(struct probes *p, __u64 period);
 
 /**
  * struct probe_site_stats - One probed instruction, for churn:probe.
+ * @open_path: Opens the image's file, as long as the probes live.
  * @pid, @ip: A process it was hit in and its address there; 0 when it was not hit.
  */
 struct probe_site_stats {
 	const struct probe_image *image;
+	const char *open_path;
 	size_t site;
 	__u64 nr_hits;
 	pid_t pid;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * synthetic.h - samples that the recorder makes itself: churn:window and churn:probe.
+ * synthetic.h - samples that the recorder makes itself: churn:window, churn:probe, churn:range.
  */
 #ifndef PERF_CHURN_TRACE_SYNTHETIC_H
 #define PERF_CHURN_TRACE_SYNTHETIC_H
@@ -13,6 +13,7 @@
 /* Ids of our own samples: far from the kernel's, which count up from 1. */
 #define SYNTHETIC_WINDOW_SAMPLE_ID	0x6368757257ULL
 #define SYNTHETIC_PROBE_SAMPLE_ID	0x6368757250ULL
+#define SYNTHETIC_RANGE_SAMPLE_ID	0x6368757252ULL
 
 #define SYNTHETIC_MAX_BYTES		320
 

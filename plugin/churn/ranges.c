@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "perfdata/reader.h"
+#include "ranges.h"
+#include "roles.h"
+#include "stack/machine.h"
+
+struct ranges_pass {
+	const struct role *role;
+	struct machine *machine;
+	__u64 *nr_bad;
+};
+
+static int take_range(void *ctx, const struct pdsample *s)
+{
+	const struct ranges_pass *pass = ctx;
+	struct machine_range range;
+	struct churn_range in;
+
+	if (role__range(pass->role, s, &in)) {
+		++*pass->nr_bad;
+		return 0;
+	}
+	range = (struct machine_range){
+		.path = in.object, .build_id_bytes = in.build_id_bytes,
+		.start = in.start, .end = in.end, .offset = in.offset,
+	};
+	memcpy(range.build_id, in.build_id, sizeof(range.build_id));
+	return machine__add_range(pass->machine, &range);
+}
+
+int ranges__read(struct pdreader *r, const struct roles *roles, struct machine *machine,
+		 __u64 *nr_bad)
+{
+	struct ranges_pass pass = { .machine = machine, .nr_bad = nr_bad };
+	struct pdreader_ops ops = { .sample = take_range };
+
+	for (size_t i = 0; i < pdreader__nr_events(r); i++) {
+		pass.role = &roles->by_idx[i];
+		ops.only = pdreader__event(r, i);
+		if (pass.role->kind == ROLE_RANGE)
+			return pdreader__read(r, &ops, &pass);
+	}
+	return 0;
+}
