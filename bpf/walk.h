@@ -405,6 +405,10 @@ static WALK_INLINE bool walk__in_trampoline(const struct walk_state *s)
  * walk__step() - One frame: note its address, go on to its caller.
  * @nr: Frames in @ips so far.
  *
+ * Readers of callchains look a frame other than the first up at the byte before its address, that
+ * of the call. So one that was interrupted, and the return from a signal handler, which nothing has
+ * called, are noted one byte further.
+ *
  * Return: WALK_RUNNING, or why the walk ended.
  */
 static WALK_INLINE int walk__step(struct walk_state *s, void *env, __u64 *ips, __u32 *nr)
@@ -415,7 +419,7 @@ static WALK_INLINE int walk__step(struct walk_state *s, void *env, __u64 *ips, _
 	if (!(s->leaf && s->skip_leaf)) {
 		if (n >= s->max || n >= WALK_MAX_FRAMES)
 			return WALK_MAX;
-		ips[n & (WALK_MAX_FRAMES - 1)] = s->regs.ip;
+		ips[n & (WALK_MAX_FRAMES - 1)] = s->regs.ip + (s->exact && !s->leaf);
 		*nr = n + 1;
 	}
 	if (walk__in_trampoline(s))
@@ -430,6 +434,8 @@ static WALK_INLINE int walk__step(struct walk_state *s, void *env, __u64 *ips, _
 	rule = walk__find_rule(s, env);
 	if (!rule || rule->cfa == WALK_CFA_UNKNOWN)
 		return s->leaf && s->call_site ? walk__leave_entry(s, env) : WALK_NO_CFI;
+	if (rule->cfa == WALK_CFA_SIGNAL && !s->exact && n < *nr)
+		ips[n & (WALK_MAX_FRAMES - 1)]++;
 	return walk__leave(s, env, rule);
 }
 

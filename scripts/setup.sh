@@ -24,7 +24,10 @@ build_pkgs=(
 	pkg-config python3 util-linux xz-utils zlib1g-dev "$source_pkg"
 )
 # Programs the tests record, and tools they check the results with.
-test_pkgs=(jq libc6-dbg libclang-rt-dev libxml2-utils linux-perf procps sqlite3)
+test_pkgs=(
+	jq libc6-dbg libclang-rt-dev libxml2-utils linux-perf nodejs procps redis-server redis-tools
+	rustc sqlite3
+)
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }

@@ -27,8 +27,8 @@ msg = @printf '  %-8s %s\n' "$(1)" "$(patsubst $(OUTPUT)/%,%,$@)";
 endif
 
 .DELETE_ON_ERROR:
-.PHONY: workloads
-workloads: $(progs) $(out)/counter.so $(out)/counter_dump $(out)/with_counter
+.PHONY: workloads stacks
+workloads: $(progs) stacks $(out)/counter.so $(out)/counter_dump $(out)/with_counter
 
 $(out)/workloads:
 	$(Q)mkdir -p $@
@@ -64,3 +64,5 @@ $(out)/counter_dump: tests/preload/counter_dump.c tests/preload/counter.h | $(ou
 $(out)/with_counter: tests/preload/with_counter.c | $(out)/workloads
 	$(call msg,CC)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -o $@ $<
+
+include tests/stacks.mk

@@ -68,18 +68,21 @@ int walk_stack(const struct walk_input *in, __u64 *ips, __u32 *nr)
 {
 	struct walk_state s;
 	__u32 n = 0, added;
-	bool exact;
+	bool exact, leaf;
 	int status;
 
 	start(&s, in);
 	do {
 		s.max = n < in->max;
 		exact = s.exact;
+		leaf = s.leaf;
 		added = 0;
 		status = walk__step(&s, (void *)in, &ips[n], &added);
 		/* a step to an exact address leaves a signal frame */
-		if (added && in->exact)
+		if (added && in->exact) {
 			in->exact[n] = exact || (status == WALK_RUNNING && s.exact);
+			ips[n] -= in->exact[n] && !(exact && leaf);
+		}
 		n += added;
 	} while (status == WALK_RUNNING);
 	*nr = n;

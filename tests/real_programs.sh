@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# needs: record
+# timeout: 900
+#
+# Stacks of programs as the distribution ships them end at the thread's start: all of the churn events,
+# 99 % of the CPU samples in the allocator.
+#
+#	CALLGRAPH=auto	the argument of --call-graph
+#	PROGRAMS	some of those in programs.sh only
+
+. tests/lib.sh
+. tests/programs.sh
+
+CALLGRAPH=${CALLGRAPH:-auto}
+PROGRAMS=${PROGRAMS:-$PROGRAM_NAMES}
+LIMIT_S=180
+
+# share_is NR PART PERCENT - PART is that much of NR, which is not 0
+share_is()
+{
+	[ "$1" -gt 0 ] && [ $((100 * $2)) -ge $(($3 * $1)) ]
+}
+
+# judge NAME
+judge()
+{
+	local class nr part
+
+	"$PERF" script -i "$T/data" --no-inline --max-stack 1024 -F comm,tid,event,ip,sym,dso \
+		>"$T/stream" 2>"$T/script.err"
+	python3 tests/stacks_reach.py "$T/stream" >"$T/reach" 2>"$T/py.err" || diag_file "$T/py.err"
+	while read -r class nr part; do
+		case $class in
+		churn) check "$1: $part of $nr churn events end at the thread's start" share_is "$nr" "$part" 100 ;;
+		allocator) check "$1: $part of $nr CPU samples in the allocator do" share_is "$nr" "$part" 99 ;;
+		other) diag "$1: $part of $nr other CPU samples do" ;;
+		esac
+	done < <(grep -v '^ ' "$T/reach")
+	diag_file "$T/reach" 20
+}
+
+need_tracing
+make_program_inputs "$T" 5
+for name in $PROGRAMS; do
+	missing=$(program_missing "$name")
+	[ -z "$missing" ] || { skip "$name" "$missing is not installed"; continue; }
+	program_command "$name" "$T"
+	recorded "$name" -c 1000 -F 199 --call-graph "$CALLGRAPH" -o "$T/data" -- "${program[@]}" && judge "$name"
+done
+finish
