@@ -13,8 +13,9 @@
 
 #include "perfdata/synth.h"
 #include "perfdata/writer.h"
-#include "probe/probe.h"
+#include "record_attach.h"
 #include "record_opts.h"
+#include "record_summary.h"
 #include "recording.h"
 #include "target/process.h"
 #include "target/workload.h"
@@ -215,92 +216,11 @@ static int synthesise(struct record *r)
 	return err;
 }
 
-static int no_allocator(const char *what, const struct process_image *images, size_t nr)
-{
-	size_t i;
-
-	pr_err("%s has no allocator that is known. Searched for %s in:", what,
-	       probe_families__describe());
-	for (i = 0; i < nr; i++)
-		pr_err(" %s", images[i].path);
-	pr_err("\n");
-	return -ENOENT;
-}
-
-static int attach_workload(struct record *r)
-{
-	struct process_image *images;
-	size_t nr;
-	int ret;
-
-	ret = workload__images(r->opts->command, &images, &nr);
-	if (ret) {
-		pr_err("%s: %s\n", r->opts->command[0],
-		       ret == -ENOENT ? "command not found" : strerror(-ret));
-		return ret;
-	}
-	ret = follow__add_images(r->follow, workload__pid(r->workload), images, nr);
-	if (!ret)
-		ret = no_allocator(r->opts->command[0], images, nr);
-	process_images__free(images, nr);
-	return ret < 0 ? ret : 0;
-}
-
-static int attach_pid(struct record *r, pid_t pid)
-{
-	struct process_image *images;
-	char what[32];
-	size_t nr;
-	int ret;
-
-	ret = follow__add_process(r->follow, pid);
-	if (ret == -ESRCH)
-		pr_err("Process %d ended while probes were attached.\n", pid);
-	if (ret)
-		return ret < 0 ? ret : 0;
-	snprintf(what, sizeof(what), "Process %d", pid);
-	ret = process__images(pid, &images, &nr);
-	if (ret)
-		return ret;
-	ret = no_allocator(what, images, nr);
-	process_images__free(images, nr);
-	return ret;
-}
-
-static int attach_all(struct record *r)
-{
-	pid_t *all;
-	size_t nr, i;
-	int err;
-
-	err = process__all(getpid(), &all, &nr);
-	if (err)
-		return err;
-	for (i = 0; i < nr; i++)
-		follow__add_process(r->follow, all[i]);
-	free(all);
-	if (follow__nr_images(r->follow))
-		return 0;
-	pr_err("No process has an allocator that is known. Searched for %s.\n",
-	       probe_families__describe());
-	return -ENOENT;
-}
-
-/* With several targets one that ends, or has no allocator, does not stop the others. */
 static int attach(struct record *r)
 {
-	int i, err = -ESRCH, one;
-
 	if (r->traces_workload)
-		return attach_workload(r);
-	if (r->opts->system_wide)
-		return attach_all(r);
-	for (i = 0; i < r->opts->nr_pids; i++) {
-		one = attach_pid(r, r->opts->pids[i]);
-		if (!one || err)
-			err = one;
-	}
-	return err;
+		return record_attach__workload(r->opts, r->follow, r->workload);
+	return record_attach__targets(r->opts, r->follow);
 }
 
 static bool targets_live(const struct record *r)
@@ -415,7 +335,7 @@ static int start_late(struct record *r)
 	}
 	rings__enable_track(r->rings);
 	if (!err && r->traces_workload)
-		err = attach_pid(r, workload__pid(r->workload));
+		err = record_attach__pid(r->follow, workload__pid(r->workload));
 	else if (!err)
 		err = attach(r);
 	if (is_over(r))
@@ -454,56 +374,14 @@ static void close_all(struct record *r)
 	workload__free(r->workload);
 }
 
-static __u64 nr_lost(const struct recording_counts *c)
-{
-	return c->nr_lost_output + c->nr_lost_map + c->nr_lost_inflight + c->nr_lost_cpu +
-	       c->nr_malformed + c->nr_uncounted;
-}
-
-static void print_losses(const struct recording_counts *c)
-{
-	if (c->nr_lost_output)
-		pr_warning("%llu churn samples lost: a ring was full (-m makes it larger, -c takes fewer samples)\n",
-			   c->nr_lost_output);
-	if (c->nr_lost_map)
-		pr_warning("%llu blocks not followed: more were live than --max-blocks allows\n",
-			   c->nr_lost_map);
-	if (c->nr_lost_inflight)
-		pr_warning("%llu calls lost that never returned\n", c->nr_lost_inflight);
-	if (c->nr_uncounted)
-		pr_warning("%llu calls not recorded: more than %d processes at a time\n",
-			   c->nr_uncounted, CHURN_MAX_PROCS);
-	if (c->nr_malformed)
-		pr_warning("%llu churn samples lost: not as the BPF program writes them\n",
-			   c->nr_malformed);
-	if (c->nr_lost_cpu)
-		pr_warning("%llu CPU samples lost: a ring was full (-m makes it larger)\n",
-			   c->nr_lost_cpu);
-	if (c->nr_gaps)
-		pr_warning("%llu processes ran for %.1f ms on average before their probes were in place: what they allocated then is missing (--method uprobe-event leaves no gap)\n",
-			   c->nr_gaps, c->gap_ns / 1e6 / c->nr_gaps);
-}
-
-static void print_closing_line(struct record *r)
-{
-	const struct recording_counts *c = recording__counts(r->recording);
-	const struct record_opts *opts = r->opts;
-
-	print_losses(c);
-	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%llu %s, %llu churn:alloc, %llu churn:free samples; %llu allocations, %llu lost) ]\n",
-		pdwriter__bytes(recording__writer(r->recording)) / 1048576.0, opts->output,
-		c->nr_cpu_samples, opts->nr_events == 1 ? opts->events[0].name : "CPU event",
-		c->nr_alloc_samples, c->nr_free_samples, c->nr_allocations, nr_lost(c));
-}
-
 static int exit_status(struct record *r, int err)
 {
+	const struct recording_counts *counts = recording__counts(r->recording);
 	int status = r->workload_status;
 
 	if (err)
 		return 1;
-	if (r->opts->strict && (nr_lost(recording__counts(r->recording)) ||
-				recording__counts(r->recording)->nr_gaps)) {
+	if (r->opts->strict && (record_summary__nr_lost(counts) || counts->nr_gaps)) {
 		pr_err("--strict: the recording is not complete\n");
 		return 1;
 	}
@@ -544,7 +422,8 @@ int cmd_record(int argc, const char **argv)
 	if (!err) {
 		err = record_until_over(&r);
 		err = stop(&r, err);
-		print_closing_line(&r);
+		record_summary__print(&opts, recording__counts(r.recording),
+				      pdwriter__bytes(recording__writer(r.recording)));
 		status = exit_status(&r, err);
 	}
 	close_all(&r);

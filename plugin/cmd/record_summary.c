@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "record_summary.h"
+
+#include "record_opts.h"
+#include "recording.h"
+#include "trace/probes.h"
+#include "util/msg.h"
+
+__u64 record_summary__nr_lost(const struct recording_counts *c)
+{
+	return c->nr_lost_output + c->nr_lost_map + c->nr_lost_inflight + c->nr_lost_cpu +
+	       c->nr_malformed + c->nr_uncounted;
+}
+
+static void print_losses(const struct recording_counts *c)
+{
+	if (c->nr_lost_output)
+		pr_warning("%llu churn samples lost: a ring was full (-m makes it larger, -c takes fewer samples)\n",
+			   c->nr_lost_output);
+	if (c->nr_lost_map)
+		pr_warning("%llu blocks not followed: more were live than --max-blocks allows\n",
+			   c->nr_lost_map);
+	if (c->nr_lost_inflight)
+		pr_warning("%llu calls lost that never returned\n", c->nr_lost_inflight);
+	if (c->nr_uncounted)
+		pr_warning("%llu calls not recorded: more than %d processes at a time\n",
+			   c->nr_uncounted, CHURN_MAX_PROCS);
+	if (c->nr_malformed)
+		pr_warning("%llu churn samples lost: not as the BPF program writes them\n",
+			   c->nr_malformed);
+	if (c->nr_lost_cpu)
+		pr_warning("%llu CPU samples lost: a ring was full (-m makes it larger)\n",
+			   c->nr_lost_cpu);
+	if (c->nr_gaps)
+		pr_warning("%llu processes ran for %.1f ms on average before their probes were in place: what they allocated then is missing (--method uprobe-event leaves no gap)\n",
+			   c->nr_gaps, c->gap_ns / 1e6 / c->nr_gaps);
+}
+
+void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
+			   __u64 file_bytes)
+{
+	print_losses(c);
+	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%llu %s, %llu churn:alloc, %llu churn:free samples; %llu allocations, %llu lost) ]\n",
+		file_bytes / 1048576.0, opts->output, c->nr_cpu_samples,
+		opts->nr_events == 1 ? opts->events[0].name : "CPU event",
+		c->nr_alloc_samples, c->nr_free_samples, c->nr_allocations,
+		record_summary__nr_lost(c));
+}
