@@ -19,12 +19,14 @@ complete()
 	fi
 }
 
-# refused NAME REGEX STATUS OPTIONS - fails with that status (or any but 0: "any") and a line that matches
+# refused NAME REGEX STATUS OPTIONS - fails with that status (or any but 0: "any") and a line that matches;
+# an older recording is not touched
 refused()
 {
 	local name=$1 regex=$2 want=$3 status=0
 
 	shift 3
+	echo precious >"$T/refused"
 	record -o "$T/refused" "$@" || status=$?
 	if [ "$want" = any ]; then
 		check "$name: fails, without a crash" test $status -ne 0 -a $status -lt 124 -o $status = 129 ||
@@ -33,6 +35,8 @@ refused()
 		is "$name: status" "$want" $status
 	fi
 	has "$name: says why" "$regex" "$T/err"
+	is "$name: an older file stays, and nothing beside it" "refused: precious" \
+		"$(cd "$T" && tail -vn 1 refused* | sed -n 's/^==> \(.*\) <==$/\1:/p; t; /./p' | paste -sd' ')"
 }
 
 # refused_in_one_line - likewise, and says nothing else
@@ -85,6 +89,17 @@ test_targets()
 	kill "$pid"
 	reap "$pid"
 	refused_in_one_line "a command that is not there" "no-such-command.*([Nn]ot found|No such file)" any no-such-command
+	refused_in_one_line "a command that is to set the duration" "no-such-command.*([Nn]ot found|No such file)" any \
+		-a -- no-such-command
+	printf '#!/no/such/interpreter\n' >"$T/script"
+	chmod +x "$T/script"
+	refused_in_one_line "a script without its interpreter" "interpreter.*No such file" any "$T/script"
+	refused_in_one_line "a script that sets the duration, without its interpreter" "interpreter.*No such file" any \
+		-a -- "$T/script"
+	refused "a program without an allocator" "no allocator" any -e cpu-clock "$WL/bump_static"
+	refused "a program without an allocator, -D" "no allocator" any -e cpu-clock -D 5 "$WL/bump_static"
+	record -o "$T/fresh" "$WL/bump_static"
+	check "a failed start leaves no empty file behind" test ! -e "$T/fresh"
 	touch "$T/plain"
 	refused_in_one_line "a command that is no program" "plain.*[Pp]ermission denied" any "$T/plain"
 }
@@ -258,6 +273,7 @@ test_permissions()
 	check "without privilege: fails (status $status)" test $status -ne 0 -a $status -lt 124
 	has "without privilege: says which capability or sysctl" 'CAP_[A-Z_]+|perf_event_paranoid|unprivileged_bpf' "$T/err"
 	check "without privilege: in one line" one_line "$T/err"
+	check "without privilege: no empty file is left behind" test ! -e "$T/nobody/data"
 	spawn sleep 30
 	pid=$spawned
 	status=0

@@ -17,6 +17,7 @@
 #include "record_opts.h"
 #include "record_summary.h"
 #include "recording.h"
+#include "target/command.h"
 #include "target/process.h"
 #include "target/workload.h"
 #include "trace/follow.h"
@@ -61,12 +62,36 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* What exec would refuse is found out before anything else is done. */
+static int look_up_command(const char *name)
+{
+	char *path;
+	int err;
+
+	err = command__find(name, &path);
+	if (err) {
+		pr_err("%s: %s\n", name, err == -ENOENT ? "command not found" : strerror(-err));
+		return err;
+	}
+	free(path);
+	err = command__program(name, &path);
+	if (err) {
+		pr_err("%s: the interpreter that it names cannot be run: %s\n", name, strerror(-err));
+		return err;
+	}
+	free(path);
+	return 0;
+}
+
 static int start_workload_suspended(struct record *r)
 {
+	int err;
+
 	if (!r->opts->command)
 		return 0;
 	r->traces_workload = !r->opts->nr_pids && !r->opts->system_wide;
-	return workload__new(r->opts->command, &r->workload);
+	err = look_up_command(r->opts->command[0]);
+	return err ?: workload__new(r->opts->command, &r->workload);
 }
 
 static int load_probes(struct record *r)
@@ -407,6 +432,22 @@ static int stop(struct record *r, int err)
 	return recording__finish(r->recording) ?: err;
 }
 
+/* Nothing can fail to start any more: only now does an older file give way. */
+static int record(struct record *r)
+{
+	struct pdwriter *out = recording__writer(r->recording);
+	int err = pdwriter__publish(out);
+
+	if (err) {
+		if (r->workload)
+			workload__kill(r->workload);
+		return 1;
+	}
+	err = stop(r, record_until_over(r));
+	record_summary__print(r->opts, recording__counts(r->recording), pdwriter__bytes(out));
+	return exit_status(r, err);
+}
+
 int cmd_record(int argc, const char **argv)
 {
 	struct record_opts opts;
@@ -419,13 +460,8 @@ int cmd_record(int argc, const char **argv)
 	err = open_all(&r);
 	if (!err)
 		err = opts.delay_ms ? start_late(&r) : start_at_once(&r);
-	if (!err) {
-		err = record_until_over(&r);
-		err = stop(&r, err);
-		record_summary__print(&opts, recording__counts(r.recording),
-				      pdwriter__bytes(recording__writer(r.recording)));
-		status = exit_status(&r, err);
-	}
+	if (!err)
+		status = record(&r);
 	close_all(&r);
 	record_opts__exit(&opts);
 	return status;
