@@ -180,6 +180,24 @@ test_exit_status()
 	has "options after the command belong to the command" '^loop: 50 pairs' "$T/out"
 }
 
+max_rate()
+{
+	cat /proc/sys/kernel/perf_event_max_sample_rate
+}
+
+# The kernel may lower the maximum at any time.
+test_frequencies()
+{
+	recorded "-F beyond the maximum" -e cpu-clock -F 2000000 -o "$T/data" "$WL/exact23"
+	has "-F beyond the maximum is throttled, with a warning" "2000000.*throttled to $(max_rate) Hz.*perf_event_max_sample_rate" "$T/err"
+	evlist_has "-F beyond the maximum takes the maximum" "^cpu-clock.*sample_freq.*: $(max_rate)"
+	recorded "-F max" -e cpu-clock -F max -o "$T/data" "$WL/exact23"
+	evlist_has "-F max" "^cpu-clock.*sample_freq.*: $(max_rate)"
+	refused_in_one_line "-F beyond the maximum, --strict-freq" "2000000.*perf_event_max_sample_rate" 129 \
+		--strict-freq -F 2000000 "$WL/exact23"
+	recorded "--strict-freq within the limits" --strict-freq -F 99 -o "$T/data" "$WL/exact23"
+}
+
 test_events()
 {
 	local cycles=cycles
@@ -194,6 +212,7 @@ test_events()
 	evlist_has "the default event is $cycles" "^$cycles"
 	recorded "-e task-clock" -e task-clock -F 199 -o "$T/data" "$WL/exact23"
 	evlist_has "-e task-clock -F 199" '^task-clock.*sample_freq.*: 199'
+	test_frequencies
 	recorded "-e cpu-clock:u" -e cpu-clock:u -o "$T/data" "$WL/exact23"
 	evlist_has "-e cpu-clock:u excludes the kernel" '^cpu-clock:u.*exclude_kernel: 1'
 	recorded "-e cpu-clock:k" -e cpu-clock:k -o "$T/data" "$WL/exact23"

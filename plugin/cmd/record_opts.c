@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <perf/cpumap.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "record_opts.h"
 
 #include "target/process.h"
+#include "trace/sample_rate.h"
 #include "util/msg.h"
 #include "util/parse.h"
 
@@ -36,7 +38,7 @@ static const char *const record_usage[] = {
 struct typed {
 	const char *events, *pids, *uid, *mmap_pages, *freq, *period, *delay, *method;
 	const char *max_blocks, *output, *cpu_list;
-	bool call_graph, system_wide, quiet, strict;
+	bool call_graph, system_wide, quiet, strict, strict_freq;
 	int verbose;
 	struct record_opts *opts;
 };
@@ -80,6 +82,15 @@ static bool number_option(const char *name, const char *text, __u64 min, __u64 m
 		return true;
 	pr_err("%s %s: must be a whole number from %llu to %llu\n", name, text, min, max);
 	return false;
+}
+
+static bool freq_option(const struct typed *t, __u64 *ret)
+{
+	if (t->freq && !strcmp(t->freq, "max"))
+		*ret = SAMPLE_RATE_MAX;
+	else if (!number_option("-F", t->freq, 1, UINT32_MAX, ret))
+		return false;
+	return !sample_rate__fit(ret, t->freq, t->strict_freq);
 }
 
 /* Pages, or with a suffix bytes; rounded up to a power of two of pages, as perf does. */
@@ -184,7 +195,7 @@ static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 {
 	__u64 delay = 0, blocks = 0;
 
-	if (!number_option("-F", t->freq, 1, 1000000, &opts->freq_hz) ||
+	if (!freq_option(t, &opts->freq_hz) ||
 	    !number_option("-c", t->period, 1, MAX_PERIOD, &opts->period) ||
 	    !number_option("-D", t->delay, 0, 1U << 30, &delay) ||
 	    !number_option("--max-blocks", t->max_blocks, 1, 1U << 26, &blocks))
@@ -298,7 +309,8 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 	const struct option options[] = {
 		OPT_STRING('e', "event", &t.events, "event",
 			   "CPU events, comma separated: cycles, cpu-clock, instructions, ... with :u :k (default cycles)"),
-		OPT_STRING('F', "freq", &t.freq, "Hz", "Samples of each CPU event a second (default 999)"),
+		OPT_STRING('F', "freq", &t.freq, "Hz|max", "Samples of each CPU event a second (default 999)"),
+		OPT_BOOLEAN(0, "strict-freq", &t.strict_freq, "Fail when -F is more than the kernel allows"),
 		OPT_STRING('c', "count", &t.period, "n",
 			   "Sample one allocation in n, at random; 1: all (default: about 1000 a second and CPU)"),
 		OPT_BOOLEAN('g', NULL, &t.call_graph, "Record callchains, by frame pointers (the default)"),
