@@ -193,11 +193,16 @@ test_silent()
 
 	recorded "a program that allocates nothing" -c 1 -o "$T/data" "$WL/noalloc" || return
 	has "no hits: record says so, with the object" 'libc\.so.*[Nn]o hits|[Nn]o hits.*libc\.so' "$T/err"
-	has "no hits: and what it may mean" 'another allocator' "$T/err"
+	has "no hits: and what it may mean" 'does not allocate, or uses an allocator of its own' "$T/err"
 	report -i "$T/data"
 	has "no hits: the report says so, too" '[Nn]o hits' "$T/out"
 	report --json -i "$T/data"
 	check "no hits: --json is well formed" python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["totals"]["allocs"] == 0' "$T/out"
+
+	recorded "a program that ends at once" -e cpu-clock -o "$T/data" true
+	check "a program that ends at once: nothing is suspected" one_line "$T/err"
+	recorded "a program that sleeps" -e cpu-clock -D 100 -o "$T/data" sleep 0.3
+	check "a program that sleeps: nothing is suspected" one_line "$T/err"
 
 	for target in bump_static loop_stripped; do
 		status=0

@@ -21,6 +21,8 @@
 #define SLICE_NS		100000000ULL	/* of the governor */
 #define WINDOW_NS		1000000000ULL	/* totals and checkpoints */
 #define SAMPLES_PER_S_AND_CPU	1000
+#define SILENT_SAMPLES		20	/* of the CPU, and at least 1 / SILENT_PER_S seconds of it: */
+#define SILENT_PER_S		10	/* with less, no allocation is no surprise */
 
 struct recording {
 	const struct record_opts *opts;
@@ -363,18 +365,31 @@ static void fill_probe(struct churn_probe *out, const struct probe_site_stats *s
 	strcpy(out->object, path);
 }
 
-/* With -a there are always programs that sleep. */
+/* So much CPU time at least that a program which allocates would have done so. */
+static bool ran_for_a_while(const struct recording *r)
+{
+	__u64 nr_samples = r->counts.nr_cpu_samples / r->opts->nr_events;
+
+	return nr_samples >= SILENT_SAMPLES && nr_samples * SILENT_PER_S >= r->opts->freq_hz;
+}
+
+/*
+ * With -a there are always programs that sleep. Of several allocators that a program has loaded, one
+ * is in use.
+ */
 static void warn_if_silent(const struct recording *r, const struct probe_site_stats *stats, size_t nr)
 {
-	const struct probe_image *img = stats[0].image;
-	__u64 hits = 0;
+	const struct probe_image *img = nr ? stats[0].image : NULL;
 	size_t i;
 
-	for (i = 0; i < nr; i++)
-		hits += stats[i].nr_hits;
-	if (!hits && !r->opts->system_wide)
-		pr_warning("No hits on %s, %s, ... of %s: the program may use another allocator.\n",
-			   img->sites[0].symbol, img->sites[nr > 1].symbol, img->path);
+	if (!nr || r->opts->system_wide || !ran_for_a_while(r))
+		return;
+	for (i = 0; i < nr; i++) {
+		if (stats[i].nr_hits)
+			return;
+	}
+	pr_warning("No hits on %s, %s, ... of %s: the program does not allocate, or uses an allocator of its own.\n",
+		   img->sites[0].symbol, img->sites[img->nr_sites > 1].symbol, img->path);
 }
 
 /*
@@ -403,7 +418,7 @@ static int write_probes(struct recording *r)
 {
 	struct probe_site_stats *stats;
 	struct churn_probe probe;
-	size_t nr, i, first = 0;
+	size_t nr, i;
 	pid_t pid;
 	__u64 ip;
 	int err;
@@ -416,11 +431,8 @@ static int write_probes(struct recording *r)
 		ip = place_probe(stats, nr, &stats[i], &pid);
 		err = write_own_sample(r, SYNTHETIC_PROBE_SAMPLE_ID, pid, ip, &probe,
 				       sizeof(probe));
-		if (i + 1 == nr || stats[i + 1].image != stats[first].image) {
-			warn_if_silent(r, &stats[first], i + 1 - first);
-			first = i + 1;
-		}
 	}
+	warn_if_silent(r, stats, nr);
 	free(stats);
 	return err;
 }
