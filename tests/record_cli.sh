@@ -220,6 +220,12 @@ test_events()
 	recorded "-e page-faults" -e page-faults -o "$T/data" "$WL/exact23"
 	evlist_has "-e page-faults" '^page-faults'
 
+	recorded "two events" -e cpu-clock,page-faults -o "$T/data" "$WL/loop" -n 20000
+	"$PERF" script -i "$T/data" -F event 2>/dev/null | sed 's/[: ]*$//' | sort | uniq -c >"$T/events"
+	is "two events: the closing line names each, with its number" \
+		"$(awk '$2 == "cpu-clock" { c = $1 } $2 == "page-faults" { p = $1 } END { print c " cpu-clock, " p " page-faults" }' "$T/events")" \
+		"$(sed -n 's/.*(\(.*page-faults\), .*/\1/p' "$T/err")"
+
 	recorded "-g" -g -c 1 -o "$T/data" "$WL/exact23"
 	is "-g: every churn:alloc sample has its callers" 23 \
 		"$("$PERF" script -i "$T/data" -F event,ip,sym 2>/dev/null | awk '/churn:|cpu-clock|cycles/ { on = /churn:alloc/ } on && / mid/' | wc -l)"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+
 #include "record_summary.h"
 
 #include "record_opts.h"
@@ -36,13 +38,25 @@ static void print_losses(const struct recording_counts *c)
 			   c->nr_gaps, c->gap_ns / 1e6 / c->nr_gaps);
 }
 
+/* "222 cycles, 210 instructions" */
+static void list_events(const struct record_opts *opts, const struct recording_counts *c, char *buf,
+			size_t bytes)
+{
+	size_t i, used = 0;
+
+	for (i = 0; i < opts->nr_events && used < bytes; i++)
+		used += snprintf(buf + used, bytes - used, "%s%llu %s", i ? ", " : "",
+				 c->nr_event_samples[i], opts->events[i].name);
+}
+
 void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
 			   __u64 file_bytes)
 {
+	char events[CPU_EVENT_MAX * (sizeof(opts->events[0].name) + 24)];
+
 	print_losses(c);
-	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%llu %s, %llu churn:alloc, %llu churn:free samples; %llu allocations, %llu lost) ]\n",
-		file_bytes / 1048576.0, opts->output, c->nr_cpu_samples,
-		opts->nr_events == 1 ? opts->events[0].name : "CPU event",
-		c->nr_alloc_samples, c->nr_free_samples, c->nr_allocations,
-		record_summary__nr_lost(c));
+	list_events(opts, c, events, sizeof(events));
+	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%s, %llu churn:alloc, %llu churn:free samples; %llu allocations, %llu lost) ]\n",
+		file_bytes / 1048576.0, opts->output, events, c->nr_alloc_samples,
+		c->nr_free_samples, c->nr_allocations, record_summary__nr_lost(c));
 }

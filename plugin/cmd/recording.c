@@ -9,6 +9,7 @@
 #include "perfdata/writer.h"
 #include "probe/probe.h"
 #include "record_opts.h"
+#include "trace/event_ids.h"
 #include "trace/finish.h"
 #include "trace/follow.h"
 #include "trace/governor.h"
@@ -31,6 +32,7 @@ struct recording {
 	struct follow *follow;
 	struct pdwriter *out;
 	struct windows *windows;
+	struct event_ids *event_ids;
 	struct perf_event_attr churn_attr;	/* as the events were opened */
 	struct recording_counts counts;
 	__u64 period;
@@ -96,7 +98,8 @@ static int describe_events(struct recording *r)
 	own_event(&out[nr], &attrs[nr], &ids[1], "churn:probe", CHURN_PROBE_ID,
 		  SYNTHETIC_PROBE_SAMPLE_ID);
 	nr++;
-	return pdwriter__start(r->out, out, nr, &info);
+	return event_ids__new(events, r->opts->nr_events, &r->event_ids) ?:
+	       pdwriter__start(r->out, out, nr, &info);
 }
 
 void recording__begin(struct recording *r)
@@ -143,6 +146,7 @@ void recording__free(struct recording *r)
 		return;
 	pdwriter__free(r->out);
 	windows__free(r->windows);
+	event_ids__free(r->event_ids);
 	free(r);
 }
 
@@ -199,6 +203,15 @@ static __u64 nr_lost(const struct perf_event_header *record)
 	return lost;
 }
 
+static void count_cpu_sample(struct recording *r, const struct perf_event_header *sample)
+{
+	int event = event_ids__find(r->event_ids, sample);
+
+	r->counts.nr_cpu_samples++;
+	if (event >= 0)
+		r->counts.nr_event_samples[event]++;
+}
+
 static int write_record(void *ctx, enum ring_set from, struct perf_event_header *record)
 {
 	struct recording *r = ctx;
@@ -211,7 +224,7 @@ static int write_record(void *ctx, enum ring_set from, struct perf_event_header 
 		note_time(r, record);
 		if (from == RINGS_CHURN)
 			return write_churn_sample(r, record);
-		r->counts.nr_cpu_samples++;
+		count_cpu_sample(r, record);
 	}
 	return pdwriter__write(r->out, record, record->size);
 }
