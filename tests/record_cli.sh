@@ -148,6 +148,9 @@ test_output_file()
 	closing "the closing line reads like perf's"
 	has "the closing line has the exact numbers" ' 23 churn:alloc, 23 churn:free samples; 23 allocations, 0 lost' "$T/err"
 	is "the closing line is the last one" "$(grep Captured "$T/err")" "$(tail -n 1 "$T/err")"
+	recorded "one process that is late" -c 1 --method uprobe-session -o "$T/data" sh -c '"$0"; true' "$WL/exact23"
+	has "one process is a process, not 1 processes" '^1 process ran for [0-9.]+ ms before its probes' "$T/err"
+	recorded "-c 1" -c 1 -o "$T/data" "$WL/exact23"
 	status=$(wc -l <"$T/err")
 	recorded "-v" -v -o "$T/data" -c 1 "$WL/exact23"
 	check "-v says more" test "$(wc -l <"$T/err")" -gt "$status"
