@@ -314,6 +314,33 @@ test_permissions()
 	reap "$pid"
 }
 
+# without_tracefs COMMAND ARGS - where tracefs is there, but nothing can be written to it
+without_tracefs()
+{
+	unshare -m sh -c 'mount -o remount,bind,ro "$0" && exec "$@"' "$tracefs" "$@"
+}
+
+test_read_only_tracefs()
+{
+	local status=0 tracefs=/sys/kernel/tracing
+
+	mountpoint -q $tracefs || tracefs=/sys/kernel/debug/tracing
+	if ! without_tracefs true 2>/dev/null; then
+		skip "a read-only tracefs" "cannot mount it read-only here"
+		return
+	fi
+	without_tracefs timeout "$LIMIT_S" perf-churn record -e cpu-clock -c 1 -o "$T/data" "$WL/exact23" \
+		>"$T/out" 2>"$T/err" || status=$?
+	is "a read-only tracefs: -c 1 records all the same" "0 23" "$status $(tally "$T/data" total.allocs)"
+	has "a read-only tracefs: with a notice" 'No writable tracefs.*uprobe (session|_multi)' "$T/err"
+	is "a read-only tracefs: of one line" 2 "$(wc -l <"$T/err")"
+	without_tracefs timeout "$LIMIT_S" perf-churn record -e cpu-clock -c 1 --method uprobe-event -o "$T/data" \
+		"$WL/exact23" >"$T/out" 2>"$T/err"
+	is "a read-only tracefs, --method uprobe-event: fails" 1 $?
+	has "a read-only tracefs, --method uprobe-event: names it" 'tracefs.*Read-only file system' "$T/err"
+	check "a read-only tracefs, --method uprobe-event: in one line" one_line "$T/err"
+}
+
 test_full_disk()
 {
 	local status=0
@@ -394,6 +421,7 @@ test_events
 test_methods
 test_times_and_filters
 test_permissions
+test_read_only_tracefs
 test_full_disk
 signalled INT
 signalled TERM

@@ -20,6 +20,7 @@
 #include "target/command.h"
 #include "target/process.h"
 #include "target/workload.h"
+#include "trace/attach.h"
 #include "trace/follow.h"
 #include "trace/governor.h"
 #include "trace/probes.h"
@@ -94,6 +95,33 @@ static int start_workload_suspended(struct record *r)
 	return err ?: workload__new(r->opts->command, &r->workload);
 }
 
+/*
+ * Exact counts of a command want no gap when it forks; see attach_event.c. A process that is attached
+ * to wants the probes gone at once in the end, which sessions are better at.
+ */
+static bool wants_trace_events(const struct record *r)
+{
+	return r->opts->method == PROBE_AUTO && r->opts->period == 1 && r->traces_workload;
+}
+
+static int judge_method(const struct record *r)
+{
+	const char *name = probes__method_name(r->probes);
+	bool needed = probes__method(r->probes) == PROBE_EVENT;
+	int err = needed || wants_trace_events(r) ? trace_events__check() : 0;
+
+	if (!err)
+		return 0;
+	if (needed) {
+		pr_err("%s need a writable tracefs, /sys/kernel/tracing/uprobe_events: %s\n", name,
+		       strerror(-err));
+		return err;
+	}
+	pr_info("No writable tracefs (%s): probes by %s, which children of the command get some time after their start.\n",
+		strerror(-err), name);
+	return 0;
+}
+
 static int load_probes(struct record *r)
 {
 	const struct record_opts *opts = r->opts;
@@ -106,14 +134,12 @@ static int load_probes(struct record *r)
 		.nr_cpus = opts->nr_cpus,
 		.uid = opts->uid,
 	};
+	int err;
 
-	/*
-	 * Exact counts of a command want no gap when it forks; see attach_event.c. A process that
-	 * is attached to wants the probes gone at once in the end, which sessions are better at.
-	 */
-	if (opts->method == PROBE_AUTO && opts->period == 1 && r->traces_workload)
+	if (wants_trace_events(r) && !trace_events__check())
 		probes.method = PROBE_EVENT;
-	return probes__new(&probes, &r->probes);
+	err = probes__new(&probes, &r->probes);
+	return err ?: judge_method(r);
 }
 
 /* Threads to profile; none for -a. */
