@@ -185,7 +185,7 @@ static void report_sites(const struct probe_image *img)
 		pr_debug("%s: %s+%u '%s'%s\n", img->path, s->symbol, s->delta, s->insn,
 			 s->emulated ? "" : ", single-stepped");
 		if (!s->emulated)
-			pr_info("%s: %s has no instruction that the kernel emulates: each call costs about ten times as much to probe.\n",
+			pr_info("%s: %s has no instruction that the kernel emulates: each call costs several times as much to probe.\n",
 				img->path, s->symbol);
 	}
 }
