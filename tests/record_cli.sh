@@ -314,6 +314,25 @@ test_permissions()
 	reap "$pid"
 }
 
+test_open_files()
+{
+	local limit status out
+
+	out=$(ulimit -Sn 300; perf-churn record -q -e cpu-clock -o "$T/data" sh -c 'ulimit -Sn')
+	is "the command keeps its limit of open files" 300 "$out"
+	out=$(ulimit -Sn 25; timeout "$LIMIT_S" perf-churn record -c 1 -e cpu-clock -o "$T/data" "$WL/exact23" 2>&1)
+	check "a soft limit of 25 open files is no obstacle" grep -q ' 23 churn:alloc' <<<"$out" || diag "$out"
+	for limit in 16 30 60 64 68 72 80 90 100; do
+		status=0
+		(ulimit -n $limit; record -c 1 -e cpu-clock -o "$T/data" "$WL/exact23") || status=$?
+		if [ $status != 0 ]; then
+			is "a hard limit of $limit open files: one line says what to do" \
+				"Out of open files ($limit): raise the hard limit (ulimit -Hn), or record fewer processes or CPUs." \
+				"$(grep -v 'addresses are hidden' "$T/err")"
+		fi
+	done
+}
+
 # without_tracefs COMMAND ARGS - where tracefs is there, but nothing can be written to it
 without_tracefs()
 {
@@ -421,6 +440,7 @@ test_events
 test_methods
 test_times_and_filters
 test_permissions
+test_open_files
 test_read_only_tracefs
 test_full_disk
 signalled INT

@@ -25,6 +25,7 @@
 #include "trace/governor.h"
 #include "trace/probes.h"
 #include "trace/rings.h"
+#include "util/files.h"
 #include "util/msg.h"
 
 #define POLL_MS		100
@@ -112,6 +113,10 @@ static int judge_method(const struct record *r)
 
 	if (!err)
 		return 0;
+	if (err == -EMFILE) {
+		files__say_too_many();
+		return err;
+	}
 	if (needed) {
 		pr_err("%s need a writable tracefs, /sys/kernel/tracing/uprobe_events: %s\n", name,
 		       strerror(-err));
@@ -404,11 +409,14 @@ static int start_late(struct record *r)
 static int open_all(struct record *r)
 {
 	size_t i;
+	int err;
 
 	for (i = 0; i < r->opts->nr_events; i++)
 		strcpy(r->wanted[i], r->opts->events[i].name);
-	return start_workload_suspended(r) ?:
-	       load_probes(r) ?:
+	err = start_workload_suspended(r) ?: files__raise_limit();	/* not the command's */
+	if (err)
+		return err;
+	return load_probes(r) ?:
 	       open_rings(r) ?:
 	       connect_outputs(r) ?:
 	       follow__new(r->probes, r->opts->system_wide, &r->follow) ?:

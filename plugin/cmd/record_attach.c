@@ -12,6 +12,7 @@
 #include "target/process.h"
 #include "target/workload.h"
 #include "trace/follow.h"
+#include "util/files.h"
 #include "util/msg.h"
 
 static int no_allocator(const char *what, const struct process_image *images, size_t nr)
@@ -34,11 +35,13 @@ int record_attach__workload(const struct record_opts *opts, struct follow *follo
 	int ret;
 
 	ret = workload__images(opts->command, &images, &nr);
-	if (ret) {
+	if (ret == -EMFILE)
+		files__say_too_many();
+	else if (ret)
 		pr_err("%s: %s\n", opts->command[0],
 		       ret == -ENOENT ? "command not found" : strerror(-ret));
+	if (ret)
 		return ret;
-	}
 	ret = follow__add_images(follow, workload__pid(workload), images, nr);
 	if (!ret)
 		ret = no_allocator(opts->command[0], images, nr);

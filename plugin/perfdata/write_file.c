@@ -9,6 +9,7 @@
 
 #include "write_file.h"
 
+#include "util/files.h"
 #include "util/msg.h"
 
 /* In the same folder, so that it can be renamed. */
@@ -69,8 +70,11 @@ int write_file__open(struct write_file *f, const char *path)
 	err = open_file(f);
 	if (!err)
 		return 0;
-	pr_err("%s: cannot create: %s\n", path,
-	       err == -EINVAL ? "not a regular file" : strerror(-err));
+	if (err == -EMFILE)
+		files__say_too_many();
+	else
+		pr_err("%s: cannot create: %s\n", path, err == -EINVAL ?
+		       "not a regular file" : strerror(-err));
 	write_file__exit(f);
 	return err;
 }

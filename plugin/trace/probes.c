@@ -15,6 +15,7 @@
 #include "probe/probe.h"
 #include "probes.h"
 #include "target/process.h"
+#include "util/files.h"
 #include "util/msg.h"
 
 #define TRACE_UPROBE_MULTI	48	/* BPF_TRACE_UPROBE_MULTI, kernel 6.6 */
@@ -183,6 +184,8 @@ static void explain_load_error(int err)
 {
 	if (err == -EPERM || err == -EACCES)
 		pr_err("No permission to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON.\n");
+	else if (err == -EMFILE)
+		files__say_too_many();
 	else
 		pr_err("Cannot load the BPF programs: %s (-v shows the kernel's reasons)\n",
 		       strerror(-err));
@@ -488,7 +491,9 @@ static int attach(struct probes *p, size_t index, pid_t pid, bool inherit)
 out_free:
 	pthread_mutex_unlock(&p->lock);
 	free(fds);
-	if (nr != -ESRCH)
+	if (nr == -EMFILE)
+		files__say_too_many();
+	else if (nr != -ESRCH)
 		pr_err("Cannot attach probes to %s%s: %s\n", p->images[index].probe->path,
 		       nr == -EACCES || nr == -EPERM ? " (CAP_PERFMON and CAP_BPF are needed)" : "",
 		       strerror(-nr));

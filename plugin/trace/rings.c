@@ -21,6 +21,7 @@
 
 #include "bpf/churn.h"
 #include "rings.h"
+#include "util/files.h"
 #include "util/msg.h"
 
 #define TRACK_PAGES	64
@@ -214,7 +215,7 @@ static void explain_open_error(const char *event, int err)
 	case -ESRCH:	/* a thread has ended: the caller lists them anew */
 		break;
 	case -EMFILE:
-		pr_err("Too many events are opened: raise the limit of open files (ulimit -n).\n");
+		files__say_too_many();
 		break;
 	case -ENOENT:
 	case -ENODEV:
