@@ -221,6 +221,13 @@ test_events()
 	evlist_has "-e cpu-clock:u excludes the kernel" '^cpu-clock:u.*exclude_kernel: 1'
 	recorded "-e cpu-clock:k" -e cpu-clock:k -o "$T/data" "$WL/exact23"
 	evlist_has "-e cpu-clock:k excludes user space" '^cpu-clock:k.*exclude_user: 1'
+	recorded "--all-user" --all-user -e cpu-clock,task-clock:k -o "$T/data" "$WL/exact23"
+	evlist_has "--all-user excludes the kernel" '^cpu-clock:u.*exclude_kernel: 1'
+	evlist_has "--all-user goes before modifiers" '^task-clock:u.*exclude_kernel: 1'
+	recorded "--all-kernel" --all-kernel -c 1 -e cpu-clock -o "$T/data" "$WL/exact23"
+	evlist_has "--all-kernel excludes user space" '^cpu-clock:k.*exclude_user: 1'
+	has "--all-kernel leaves churn events alone" ' 23 churn:alloc, 23 churn:free' "$T/err"
+	refused_in_one_line "--all-user with --all-kernel" "exclude each other" 129 --all-user --all-kernel "$WL/exact23"
 	recorded "-e page-faults" -e page-faults -o "$T/data" "$WL/exact23"
 	evlist_has "-e page-faults" '^page-faults'
 

@@ -38,7 +38,7 @@ static const char *const record_usage[] = {
 struct typed {
 	const char *events, *pids, *uid, *mmap_pages, *freq, *period, *delay, *method;
 	const char *max_blocks, *output, *cpu_list;
-	bool call_graph, system_wide, quiet, strict, strict_freq;
+	bool call_graph, system_wide, quiet, strict, strict_freq, all_user, all_kernel;
 	int verbose;
 	struct record_opts *opts;
 };
@@ -230,12 +230,28 @@ static bool judge_target(const struct typed *t, struct record_opts *opts)
 	return true;
 }
 
+static bool judge_events(const struct typed *t, struct record_opts *opts)
+{
+	size_t i;
+
+	if (t->all_user && t->all_kernel) {
+		pr_err("--all-user and --all-kernel exclude each other\n");
+		return false;
+	}
+	if (cpu_events__parse(t->events, opts->events, &opts->nr_events))
+		return false;
+	for (i = 0; i < opts->nr_events; i++) {
+		if (t->all_user || t->all_kernel)
+			cpu_event__restrict(&opts->events[i], t->all_user);
+	}
+	return true;
+}
+
 static bool judge(const struct typed *t, struct record_opts *opts)
 {
 	if (!judge_numbers(t, opts) || !judge_target(t, opts) ||
 	    !method_option(t->method, &opts->method) || !cpu_option(t->cpu_list, opts) ||
-	    !uid_option(t->uid, &opts->uid) ||
-	    cpu_events__parse(t->events, opts->events, &opts->nr_events))
+	    !uid_option(t->uid, &opts->uid) || !judge_events(t, opts))
 		return false;
 	opts->output = t->output;
 	opts->quiet = t->quiet;
@@ -329,6 +345,8 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 			   "How to hook: auto, uprobe, uprobe-session, uprobe-multi, uprobe-event (default auto)"),
 		OPT_STRING(0, "max-blocks", &t.max_blocks, "n",
 			   "Sampled blocks followed to their free at a time (default 131072, 1048576 with -c 1)"),
+		OPT_BOOLEAN(0, "all-user", &t.all_user, "CPU events in user space only"),
+		OPT_BOOLEAN(0, "all-kernel", &t.all_kernel, "CPU events in the kernel only"),
 		OPT_BOOLEAN(0, "strict", &t.strict, "Fail when anything was lost"),
 		OPT_BOOLEAN('q', "quiet", &t.quiet, "Print errors only"),
 		OPT_INCR('v', "verbose", &t.verbose, "Print more (probe sites, BPF messages)"),
