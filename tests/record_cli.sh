@@ -291,6 +291,43 @@ test_times_and_filters()
 	reap "$pid"
 }
 
+test_threads()
+{
+	local pid threads tid
+
+	spawn "$WL/loop" -s 60 -t 3 >/dev/null
+	pid=$spawned
+	sleep 0.3
+	mapfile -t threads < <(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 ! -name "$pid" -printf '%f\n' | sort -n)
+	tid=${threads[1]}
+	recorded "-t" -t "$tid" -e cpu-clock -c 100 -o "$T/data" -- sleep 1 &&
+		is "-t: CPU samples, allocations and frees of that thread alone" \
+			"$tid churn:alloc $tid churn:free $tid cpu-clock" \
+			"$("$PERF" script -i "$T/data" -F tid,event 2>/dev/null | sed -n 's/:* *$//; s/^ *//; /churn:[af]\|cpu-cl/p' |
+				awk '{ print $1, $2 }' | sort -u | paste -sd' ')"
+	check "-t: about a third of what -p has" python3 - "$(json "$T/data" totals.allocs)" \
+		"$(record -p "$pid" -e cpu-clock -c 100 -o "$T/data" -- sleep 1; json "$T/data" totals.allocs)" <<-'END'
+	import sys
+	one, all = float(sys.argv[1]), float(sys.argv[2])
+	print(f"# {one} of {all}")
+	assert 0.1 * all < one < 0.6 * all
+	END
+	kill "$pid"
+	reap "$pid"
+	refused_in_one_line "-t of a thread that has ended" "$tid.*no such thread" 1 -t "$tid"
+	refused_in_one_line "-t with nonsense" "12x" 129 -t 12x
+	refused_in_one_line "-t with -p" "exclude each other" 129 -t 1 -p 1
+
+	recorded "-i" -i -e cpu-clock -c 1 -o "$T/data" "$WL/forkers"
+	is "-i: the parent alone, not its children" 1 \
+		"$("$PERF" script -i "$T/data" -F pid,event 2>/dev/null | awk '/churn:|cpu-clock/ { print $1 }' | sort -u | wc -l)"
+	has "-i: with all that it allocates" ' 500 allocations, 0 lost' "$T/err"
+	lacks "-i: children are not missed" 'ran for' "$T/err"
+	recorded "-i, threads" -i -e cpu-clock -c 1 -o "$T/data" "$WL/threads4"
+	is "-i: no thread that is started later" 1 \
+		"$("$PERF" script -i "$T/data" -F tid,event 2>/dev/null | awk '/churn:[af]|cpu-clock/ { print $1 }' | sort -u | wc -l)"
+}
+
 as_nobody()
 {
 	setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all "$@"
@@ -446,6 +483,7 @@ test_exit_status
 test_events
 test_methods
 test_times_and_filters
+test_threads
 test_permissions
 test_open_files
 test_read_only_tracefs

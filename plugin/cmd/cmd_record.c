@@ -16,6 +16,7 @@
 #include "record_attach.h"
 #include "record_opts.h"
 #include "record_summary.h"
+#include "record_threads.h"
 #include "recording.h"
 #include "target/command.h"
 #include "target/process.h"
@@ -102,7 +103,8 @@ static int start_workload_suspended(struct record *r)
  */
 static bool wants_trace_events(const struct record *r)
 {
-	return r->opts->method == PROBE_AUTO && r->opts->period == 1 && r->traces_workload;
+	return r->opts->method == PROBE_AUTO && r->opts->period == 1 && r->traces_workload &&
+	       !r->opts->no_inherit;
 }
 
 static int judge_method(const struct record *r)
@@ -138,6 +140,7 @@ static int load_probes(struct record *r)
 		.cpus = opts->cpus,
 		.nr_cpus = opts->nr_cpus,
 		.uid = opts->uid,
+		.choose_threads = opts->no_inherit && !opts->system_wide,
 	};
 	int err;
 
@@ -147,47 +150,16 @@ static int load_probes(struct record *r)
 	return err ?: judge_method(r);
 }
 
-/* Threads to profile; none for -a. */
-static int list_threads(struct record *r, pid_t **ret, size_t *ret_nr)
-{
-	pid_t *tids = NULL, *more, pid;
-	size_t nr = 0, nr_more;
-	int i, err;
-
-	*ret = NULL;
-	*ret_nr = 0;
-	if (r->opts->system_wide)
-		return 0;
-	if (r->traces_workload) {
-		pid = workload__pid(r->workload);
-		*ret = malloc(sizeof(pid));
-		if (!*ret)
-			return -ENOMEM;
-		**ret = pid;
-		*ret_nr = 1;
-		return 0;
-	}
-	for (i = 0; i < r->opts->nr_pids; i++) {
-		err = process__threads(r->opts->pids[i], &more, &nr_more);
-		if (err)
-			continue;	/* ended meanwhile */
-		tids = realloc(tids, (nr + nr_more) * sizeof(*tids));
-		if (tids)
-			memcpy(tids + nr, more, nr_more * sizeof(*more));
-		free(more);
-		if (!tids)
-			return -ENOMEM;
-		nr += nr_more;
-	}
-	*ret = tids;
-	*ret_nr = nr;
-	return nr ? 0 : -ESRCH;
-}
-
-static int open_rings_once(struct record *r)
+static int open_rings_on(struct record *r, const struct record_threads *all,
+			 const struct record_threads *chosen)
 {
 	struct record_opts *opts = (struct record_opts *)r->opts;
 	struct rings_opts rings = {
+		.tids = chosen->tids,
+		.nr_tids = chosen->nr,
+		.track_tids = all->tids,
+		.nr_track_tids = all->nr,
+		.no_inherit = opts->no_inherit,
 		.on_exec = r->traces_workload && !opts->delay_ms,
 		.cpu_list = opts->cpu_list,
 		.events = opts->events,
@@ -198,15 +170,27 @@ static int open_rings_once(struct record *r)
 		.pages = opts->pages,
 		.churn_pages = opts->churn_pages,
 	};
-	pid_t *tids;
+	int err = rings__open(&rings, &r->rings);
+
+	if (err || !opts->no_inherit || opts->system_wide)
+		return err;
+	err = probes__add_threads(r->probes, chosen->tids, chosen->nr);
+	if (err)
+		pr_err("Cannot choose %zu threads: %s\n", chosen->nr, strerror(-err));
+	return err;
+}
+
+static int open_rings_once(struct record *r)
+{
+	pid_t command = r->traces_workload ? workload__pid(r->workload) : 0;
+	struct record_threads all = {}, chosen = {};
 	int err;
 
-	err = list_threads(r, &tids, &rings.nr_tids);
-	if (err)
-		return err;
-	rings.tids = tids;
-	err = rings__open(&rings, &r->rings);
-	free(tids);
+	err = record_threads__list(r->opts, command, &all) ?:
+	      record_threads__choose(r->opts, &all, &chosen) ?:
+	      open_rings_on(r, &all, &chosen);
+	free(all.tids);
+	free(chosen.tids);
 	return err;
 }
 
@@ -281,12 +265,13 @@ static int attach(struct record *r)
 
 static bool targets_live(const struct record *r)
 {
-	int i;
+	const int *ids = r->opts->nr_tids ? r->opts->tids : r->opts->pids;
+	int i, nr = r->opts->nr_tids ?: r->opts->nr_pids;
 
 	if (r->opts->system_wide || r->traces_workload)
 		return true;
-	for (i = 0; i < r->opts->nr_pids; i++) {
-		if (!kill(r->opts->pids[i], 0) || errno == EPERM)
+	for (i = 0; i < nr; i++) {
+		if (!kill(ids[i], 0) || errno == EPERM)
 			return true;
 	}
 	return false;
@@ -406,6 +391,13 @@ static int start_late(struct record *r)
 	return 0;
 }
 
+static int ignore_children(struct record *r)
+{
+	if (r->opts->no_inherit)
+		follow__ignore_children(r->follow);
+	return 0;
+}
+
 static int open_all(struct record *r)
 {
 	size_t i;
@@ -420,6 +412,7 @@ static int open_all(struct record *r)
 	       open_rings(r) ?:
 	       connect_outputs(r) ?:
 	       follow__new(r->probes, r->opts->system_wide, &r->follow) ?:
+	       ignore_children(r) ?:
 	       recording__new(r->opts, r->rings, r->probes, r->follow, &r->recording) ?:
 	       synthesise(r);
 }

@@ -36,9 +36,10 @@ static const char *const record_usage[] = {
 
 /* Options as they were typed, before anything is judged. */
 struct typed {
-	const char *events, *pids, *uid, *mmap_pages, *freq, *period, *delay, *method;
+	const char *events, *pids, *tids, *uid, *mmap_pages, *freq, *period, *delay, *method;
 	const char *max_blocks, *output, *cpu_list;
 	bool call_graph, system_wide, quiet, strict, strict_freq, all_user, all_kernel;
+	bool no_inherit;
 	int verbose;
 	struct record_opts *opts;
 };
@@ -212,10 +213,10 @@ static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 
 static bool judge_target(const struct typed *t, struct record_opts *opts)
 {
-	int nr_targets = (t->pids != NULL) + (t->uid != NULL) + t->system_wide;
+	int nr_targets = (t->pids != NULL) + (t->tids != NULL) + (t->uid != NULL) + t->system_wide;
 
 	if (nr_targets > 1) {
-		pr_err("-p, -u and -a exclude each other\n");
+		pr_err("-p, -t, -u and -a exclude each other\n");
 		return false;
 	}
 	if (!nr_targets && !opts->command) {
@@ -226,6 +227,11 @@ static bool judge_target(const struct typed *t, struct record_opts *opts)
 		pr_err("-p %s: not a list of process ids\n", t->pids);
 		return false;
 	}
+	if (t->tids && parse_pids(t->tids, &opts->tids, &opts->nr_tids)) {
+		pr_err("-t %s: not a list of thread ids\n", t->tids);
+		return false;
+	}
+	opts->no_inherit = t->no_inherit || t->tids;
 	opts->system_wide = t->system_wide;
 	return true;
 }
@@ -261,6 +267,41 @@ static bool judge(const struct typed *t, struct record_opts *opts)
 	return true;
 }
 
+static void explain_target(const char *what, int id, int err)
+{
+	if (err == -ESRCH)
+		pr_err("%s %d: no such %s\n", what, id, what[0] == 'P' ? "process" : "thread");
+	else
+		pr_err("Cannot trace %s %d: %s (CAP_SYS_PTRACE is needed for another user's)\n",
+		       what[0] == 'P' ? "process" : "thread", id, strerror(-err));
+}
+
+/* -t: probes are planted in processes; the BPF programs pick the threads. */
+static int find_processes_of_threads(struct record_opts *opts)
+{
+	pid_t tgid;
+	int i, j, err;
+
+	opts->pids = calloc(opts->nr_tids, sizeof(*opts->pids));
+	if (!opts->pids)
+		return -ENOMEM;
+	for (i = 0; i < opts->nr_tids; i++) {
+		tgid = opts->tids[i];
+		err = process__check(opts->tids[i], &tgid);
+		if (err == -EINVAL)
+			err = process__check(tgid, &tgid);
+		if (err) {
+			explain_target("Thread", opts->tids[i], err);
+			return err;
+		}
+		for (j = 0; j < opts->nr_pids && opts->pids[j] != tgid; j++)
+			;
+		if (j == opts->nr_pids)
+			opts->pids[opts->nr_pids++] = tgid;
+	}
+	return 0;
+}
+
 static int check_pids(struct record_opts *opts)
 {
 	pid_t tgid;
@@ -269,13 +310,10 @@ static int check_pids(struct record_opts *opts)
 	for (i = 0; i < opts->nr_pids; i++) {
 		err = process__check(opts->pids[i], &tgid);
 		if (err == -EINVAL)
-			pr_err("%d is a thread of process %d: use -p %d\n", opts->pids[i], tgid,
-			       tgid);
-		else if (err == -ESRCH)
-			pr_err("Process %d: no such process\n", opts->pids[i]);
+			pr_err("%d is a thread of process %d: use -p %d, or -t %d for it alone\n",
+			       opts->pids[i], tgid, tgid, opts->pids[i]);
 		else if (err)
-			pr_err("Cannot trace process %d: %s (CAP_SYS_PTRACE is needed for another user's)\n",
-			       opts->pids[i], strerror(-err));
+			explain_target("Process", opts->pids[i], err);
 		if (err)
 			return err;
 	}
@@ -334,6 +372,9 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 			     "Kind of callchains; size of the stack copy in bytes (default 8192)",
 			     parse_call_graph),
 		OPT_STRING('p', "pid", &t.pids, "pid", "Record these running processes, comma separated"),
+		OPT_STRING('t', "tid", &t.tids, "tid", "Record these threads only, comma separated"),
+		OPT_BOOLEAN('i', "no-inherit", &t.no_inherit,
+			    "No threads and processes that are started later"),
 		OPT_BOOLEAN('a', "all-cpus", &t.system_wide, "Record all processes"),
 		OPT_STRING('u', "uid", &t.uid, "user", "Record the processes of this user"),
 		OPT_STRING('C', "cpu", &t.cpu_list, "cpu", "Record on these CPUs only, like 0-3,6"),
@@ -367,7 +408,9 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 	msg__set_verbose(t.quiet ? -1 : t.verbose);
 	if (!judge(&t, opts))
 		exit(129);
-	if (t.uid)
+	if (t.tids)
+		err = find_processes_of_threads(opts);
+	else if (t.uid)
 		err = list_user_processes(opts);
 	else
 		err = check_pids(opts);
@@ -380,5 +423,6 @@ void record_opts__exit(struct record_opts *opts)
 {
 	free(opts->argv);
 	free(opts->pids);
+	free(opts->tids);
 	free(opts->cpus);
 }

@@ -18,6 +18,7 @@
 #include "util/files.h"
 #include "util/msg.h"
 
+#define MAX_CHOSEN_THREADS	65536
 #define TRACE_UPROBE_MULTI	48	/* BPF_TRACE_UPROBE_MULTI, kernel 6.6 */
 #define TRACE_UPROBE_SESSION	57	/* BPF_TRACE_UPROBE_SESSION, kernel 6.13 */
 
@@ -79,7 +80,10 @@ static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int
 	skel->rodata->own_tgid = getpid();
 	skel->rodata->only_uid = opts->uid;
 	skel->rodata->cpu_filtered = opts->cpus != NULL;
+	skel->rodata->tid_filtered = opts->choose_threads;
 	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:
+	       bpf_map__set_max_entries(skel->maps.tid_selected,
+					opts->choose_threads ? MAX_CHOSEN_THREADS : 1) ?:
 	       bpf_map__set_max_entries(skel->maps.cpu_selected, nr_cpus) ?:
 	       bpf_map__set_max_entries(skel->maps.alloc_events, nr_cpus) ?:
 	       bpf_map__set_max_entries(skel->maps.free_events, nr_cpus);
@@ -267,6 +271,18 @@ int probes__set_output(struct probes *p, int cpu, int alloc_fd, int free_fd)
 				    sizeof(alloc_fd), BPF_ANY) ?:
 	       bpf_map__update_elem(p->skel->maps.free_events, &cpu, sizeof(cpu), &free_fd,
 				    sizeof(free_fd), BPF_ANY);
+}
+
+int probes__add_threads(struct probes *p, const pid_t *tids, size_t nr_tids)
+{
+	__u8 yes = 1;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < nr_tids && !err; i++)
+		err = bpf_map__update_elem(p->skel->maps.tid_selected, &tids[i], sizeof(tids[i]),
+					   &yes, sizeof(yes), BPF_ANY);
+	return err;
 }
 
 static int write_image_cfg(struct probes *p, __u32 index, const struct probe_image *image)

@@ -44,6 +44,7 @@ enum probe_method {
  * @max_live: Sampled blocks followed at a time.
  * @cpus: CPUs to record on, @nr_cpus of them, NULL: all.
  * @uid: Only threads of this user, (uid_t)-1: all.
+ * @choose_threads: Only threads named by probes__add_threads().
  */
 struct probes_opts {
 	enum probe_method method;
@@ -53,6 +54,7 @@ struct probes_opts {
 	const int *cpus;
 	int nr_cpus;
 	uid_t uid;
+	bool choose_threads;
 };
 
 /**
@@ -79,6 +81,13 @@ bool probes__inherited(const struct probes *p);
  * @alloc_fd, @free_fd: bpf-output events, system-wide on that CPU.
  */
 int probes__set_output(struct probes *p, int cpu, int alloc_fd, int free_fd);
+
+/**
+ * probes__add_threads() - With @choose_threads: count these, too.
+ *
+ * Return: 0, -E2BIG for more than 65536 in all, or another negative errno.
+ */
+int probes__add_threads(struct probes *p, const pid_t *tids, size_t nr_tids);
 
 /**
  * probes__add_image() - Make an allocator object known.
