@@ -29,8 +29,11 @@
 #define EXACT_MAX_BLOCKS	(1U << 20)
 
 static const char *const record_usage[] = {
-	"perf churn record [<options>] [<command>]",
-	"perf churn record [<options>] -- <command> [<options>]",
+	"perf churn record [<options>] [--] <command> [<args>]",
+	"perf churn record [<options>] -p <pid>[,<pid>...] [-- <command>]",
+	"perf churn record [<options>] -t <tid>[,<tid>...] [-- <command>]",
+	"perf churn record [<options>] -u <user> [-- <command>]",
+	"perf churn record [<options>] -a [-- <command>]",
 	NULL
 };
 
@@ -369,7 +372,7 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 			   "Sample one allocation in n, at random; 1: all (default: about 1000 a second and CPU)"),
 		OPT_BOOLEAN('g', NULL, &t.call_graph, "Record callchains, by frame pointers (the default)"),
 		OPT_CALLBACK(0, "call-graph", opts, "fp|dwarf[,size]",
-			     "Kind of callchains; size of the stack copy in bytes (default 8192)",
+			     "Kind of callchains, --no-call-graph: none; size of the stack copy in bytes (default fp; 8192)",
 			     parse_call_graph),
 		OPT_STRING('p', "pid", &t.pids, "pid", "Record these running processes, comma separated"),
 		OPT_STRING('t', "tid", &t.tids, "tid", "Record these threads only, comma separated"),
@@ -380,7 +383,7 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 		OPT_STRING('C', "cpu", &t.cpu_list, "cpu", "Record on these CPUs only, like 0-3,6"),
 		OPT_STRING('o', "output", &t.output, "file", "Output file (default perf.data)"),
 		OPT_STRING('m', "mmap-pages", &t.mmap_pages, "pages",
-			   "Ring buffer per CPU, in pages or like 16M (default 512K for CPU events, 1M for churn events, 16M with -c 1)"),
+			   "Ring buffer per CPU, in pages or like 16M (default: CPU events 512K, with dwarf 4M; churn events 1M, with -c 1 or dwarf 16M)"),
 		OPT_STRING('D', "delay", &t.delay, "ms", "Wait so many ms after the start before recording"),
 		OPT_STRING(0, "method", &t.method, "auto|uprobe|...",
 			   "How to hook: auto, uprobe, uprobe-session, uprobe-multi, uprobe-event (default auto)"),
