@@ -31,6 +31,7 @@ char LICENSE[] SEC("license") = "GPL";
 const volatile bool exact;		/* period 1: every call is a sample */
 const volatile bool cpu_filtered;	/* -C: only CPUs in cpu_selected */
 const volatile __u32 only_uid = ~0U;	/* -u */
+const volatile bool tid_filtered;	/* -t, -i: only threads in tid_selected */
 const volatile __u32 own_tgid;		/* the recorder itself, never traced */
 
 /* The period in force; the recorder changes it while we run. */
@@ -65,6 +66,13 @@ struct {
 	__type(key, __u32);
 	__type(value, __u8);
 } cpu_selected SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);			/* set by the recorder */
+	__type(key, __u32);
+	__type(value, __u8);
+} tid_selected SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
@@ -212,6 +220,8 @@ static __always_inline bool call__init(struct pt_regs *ctx, struct call *call, _
 	if (call->tgid == own_tgid)
 		return false;
 	if (only_uid != ~0U && (__u32)bpf_get_current_uid_gid() != only_uid)
+		return false;
+	if (tid_filtered && !bpf_map_lookup_elem(&tid_selected, &call->tid))
 		return false;
 
 	call->totals = bpf_map_lookup_elem(&totals, &call->tgid);

@@ -34,7 +34,7 @@ static void print_usage(FILE *out)
 {
 	size_t i;
 
-	fprintf(out, "\n usage: perf churn [--version] [--help] COMMAND [ARGS]\n\n");
+	fprintf(out, "\n usage: perf churn [-v] [-h] COMMAND [ARGS]\n\n");
 	fprintf(out, " The commands are:\n");
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(out, "   %-10s%s\n", commands[i].name, commands[i].help);

@@ -44,6 +44,9 @@ for sub in record report; do
 	cli 129 $sub -h
 	cat "$T/out" "$T/err" >"$T/both"
 	has "'$sub -h' shows how to call it" "[Uu]sage: perf churn $sub " "$T/both"
+	is "'$sub -h' shows what the man page's synopsis does" \
+		"$(sed -n '/^SYNOPSIS/,/^DESCRIPTION/s/^.\(perf churn .*\)/\1/p' "Documentation/perf-churn-$sub.txt" | tr -d "'")" \
+		"$(sed -n 's/^ *\(Usage\|or\): \(perf churn .*\)/\2/p' "$T/both")"
 done
 
 if [ -w /dev/full ]; then

@@ -277,7 +277,7 @@ tally()
 # closing NAME - $T/err ends in perf's kind of closing line
 closing()
 {
-	has "$1" '^\[ perf churn record: Captured and wrote [0-9.]+ MB .* \([0-9]+ [a-z-]+[:a-zA-Z]*, [0-9]+ churn:alloc, [0-9]+ churn:free samples; [0-9]+ allocations, [0-9]+ lost.*\) \]$' "$T/err"
+	has "$1" '^\[ perf churn record: Captured and wrote [0-9.]+ MB .* \(([0-9]+ [a-z-]+[:a-zA-Z]*, )+[0-9]+ churn:alloc, [0-9]+ churn:free samples; [0-9]+ allocations?, [0-9]+ lost.*\) \]$' "$T/err"
 }
 
 # wait_for SECONDS COMMAND ARGS - until it succeeds

@@ -19,12 +19,14 @@ complete()
 	fi
 }
 
-# refused NAME REGEX STATUS OPTIONS - fails with that status (or any but 0: "any") and a line that matches
+# refused NAME REGEX STATUS OPTIONS - fails with that status (or any but 0: "any") and a line that matches;
+# an older recording is not touched
 refused()
 {
 	local name=$1 regex=$2 want=$3 status=0
 
 	shift 3
+	echo precious >"$T/refused"
 	record -o "$T/refused" "$@" || status=$?
 	if [ "$want" = any ]; then
 		check "$name: fails, without a crash" test $status -ne 0 -a $status -lt 124 -o $status = 129 ||
@@ -33,6 +35,8 @@ refused()
 		is "$name: status" "$want" $status
 	fi
 	has "$name: says why" "$regex" "$T/err"
+	is "$name: an older file stays, and nothing beside it" "refused: precious" \
+		"$(cd "$T" && tail -vn 1 refused* | sed -n 's/^==> \(.*\) <==$/\1:/p; t; /./p' | paste -sd' ')"
 }
 
 # refused_in_one_line - likewise, and says nothing else
@@ -85,6 +89,17 @@ test_targets()
 	kill "$pid"
 	reap "$pid"
 	refused_in_one_line "a command that is not there" "no-such-command.*([Nn]ot found|No such file)" any no-such-command
+	refused_in_one_line "a command that is to set the duration" "no-such-command.*([Nn]ot found|No such file)" any \
+		-a -- no-such-command
+	printf '#!/no/such/interpreter\n' >"$T/script"
+	chmod +x "$T/script"
+	refused_in_one_line "a script without its interpreter" "interpreter.*No such file" any "$T/script"
+	refused_in_one_line "a script that sets the duration, without its interpreter" "interpreter.*No such file" any \
+		-a -- "$T/script"
+	refused "a program without an allocator" "no allocator" any -e cpu-clock "$WL/bump_static"
+	refused "a program without an allocator, -D" "no allocator" any -e cpu-clock -D 5 "$WL/bump_static"
+	record -o "$T/fresh" "$WL/bump_static"
+	check "a failed start leaves no empty file behind" test ! -e "$T/fresh"
 	touch "$T/plain"
 	refused_in_one_line "a command that is no program" "plain.*[Pp]ermission denied" any "$T/plain"
 }
@@ -133,6 +148,9 @@ test_output_file()
 	closing "the closing line reads like perf's"
 	has "the closing line has the exact numbers" ' 23 churn:alloc, 23 churn:free samples; 23 allocations, 0 lost' "$T/err"
 	is "the closing line is the last one" "$(grep Captured "$T/err")" "$(tail -n 1 "$T/err")"
+	recorded "one process that is late" -c 1 --method uprobe-session -o "$T/data" sh -c '"$0"; true' "$WL/exact23"
+	has "one process is a process, not 1 processes" '^1 process ran for [0-9.]+ ms before its probes' "$T/err"
+	recorded "-c 1" -c 1 -o "$T/data" "$WL/exact23"
 	status=$(wc -l <"$T/err")
 	recorded "-v" -v -o "$T/data" -c 1 "$WL/exact23"
 	check "-v says more" test "$(wc -l <"$T/err")" -gt "$status"
@@ -165,6 +183,25 @@ test_exit_status()
 	has "options after the command belong to the command" '^loop: 50 pairs' "$T/out"
 }
 
+max_rate()
+{
+	cat /proc/sys/kernel/perf_event_max_sample_rate
+}
+
+# The kernel may lower the maximum at any time. Of page faults: as many timer interrupts would leave the
+# program no time to run.
+test_frequencies()
+{
+	recorded "-F beyond the maximum" -e page-faults -F 2000000 -o "$T/data" "$WL/exact23"
+	has "-F beyond the maximum is throttled, with a warning" "2000000.*throttled to $(max_rate) Hz.*perf_event_max_sample_rate" "$T/err"
+	evlist_has "-F beyond the maximum takes the maximum" "^page-faults.*sample_freq.*: $(max_rate)"
+	recorded "-F max" -e page-faults -F max -o "$T/data" "$WL/exact23"
+	evlist_has "-F max" "^page-faults.*sample_freq.*: $(max_rate)"
+	refused_in_one_line "-F beyond the maximum, --strict-freq" "2000000.*perf_event_max_sample_rate" 129 \
+		--strict-freq -F 2000000 "$WL/exact23"
+	recorded "--strict-freq within the limits" --strict-freq -F 99 -o "$T/data" "$WL/exact23"
+}
+
 test_events()
 {
 	local cycles=cycles
@@ -179,12 +216,26 @@ test_events()
 	evlist_has "the default event is $cycles" "^$cycles"
 	recorded "-e task-clock" -e task-clock -F 199 -o "$T/data" "$WL/exact23"
 	evlist_has "-e task-clock -F 199" '^task-clock.*sample_freq.*: 199'
+	test_frequencies
 	recorded "-e cpu-clock:u" -e cpu-clock:u -o "$T/data" "$WL/exact23"
 	evlist_has "-e cpu-clock:u excludes the kernel" '^cpu-clock:u.*exclude_kernel: 1'
 	recorded "-e cpu-clock:k" -e cpu-clock:k -o "$T/data" "$WL/exact23"
 	evlist_has "-e cpu-clock:k excludes user space" '^cpu-clock:k.*exclude_user: 1'
+	recorded "--all-user" --all-user -e cpu-clock,task-clock:k -o "$T/data" "$WL/exact23"
+	evlist_has "--all-user excludes the kernel" '^cpu-clock:u.*exclude_kernel: 1'
+	evlist_has "--all-user goes before modifiers" '^task-clock:u.*exclude_kernel: 1'
+	recorded "--all-kernel" --all-kernel -c 1 -e cpu-clock -o "$T/data" "$WL/exact23"
+	evlist_has "--all-kernel excludes user space" '^cpu-clock:k.*exclude_user: 1'
+	has "--all-kernel leaves churn events alone" ' 23 churn:alloc, 23 churn:free' "$T/err"
+	refused_in_one_line "--all-user with --all-kernel" "exclude each other" 129 --all-user --all-kernel "$WL/exact23"
 	recorded "-e page-faults" -e page-faults -o "$T/data" "$WL/exact23"
 	evlist_has "-e page-faults" '^page-faults'
+
+	recorded "two events" -e cpu-clock,page-faults -o "$T/data" "$WL/loop" -n 20000
+	"$PERF" script -i "$T/data" -F event 2>/dev/null | sed 's/[: ]*$//' | sort | uniq -c >"$T/events"
+	is "two events: the closing line names each, with its number" \
+		"$(awk '$2 == "cpu-clock" { c = $1 } $2 == "page-faults" { p = $1 } END { print c " cpu-clock, " p " page-faults" }' "$T/events")" \
+		"$(sed -n 's/.*(\(.*page-faults\), .*/\1/p' "$T/err")"
 
 	recorded "-g" -g -c 1 -o "$T/data" "$WL/exact23"
 	is "-g: every churn:alloc sample has its callers" 23 \
@@ -240,6 +291,43 @@ test_times_and_filters()
 	reap "$pid"
 }
 
+test_threads()
+{
+	local pid threads tid
+
+	spawn "$WL/loop" -s 60 -t 3 >/dev/null
+	pid=$spawned
+	sleep 0.3
+	mapfile -t threads < <(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 ! -name "$pid" -printf '%f\n' | sort -n)
+	tid=${threads[1]}
+	recorded "-t" -t "$tid" -e cpu-clock -c 100 -o "$T/data" -- sleep 1 &&
+		is "-t: CPU samples, allocations and frees of that thread alone" \
+			"$tid churn:alloc $tid churn:free $tid cpu-clock" \
+			"$("$PERF" script -i "$T/data" -F tid,event 2>/dev/null | sed -n 's/:* *$//; s/^ *//; /churn:[af]\|cpu-cl/p' |
+				awk '{ print $1, $2 }' | sort -u | paste -sd' ')"
+	check "-t: about a third of what -p has" python3 - "$(json "$T/data" totals.allocs)" \
+		"$(record -p "$pid" -e cpu-clock -c 100 -o "$T/data" -- sleep 1; json "$T/data" totals.allocs)" <<-'END'
+	import sys
+	one, all = float(sys.argv[1]), float(sys.argv[2])
+	print(f"# {one} of {all}")
+	assert 0.1 * all < one < 0.6 * all
+	END
+	kill "$pid"
+	reap "$pid"
+	refused_in_one_line "-t of a thread that has ended" "$tid.*no such thread" 1 -t "$tid"
+	refused_in_one_line "-t with nonsense" "12x" 129 -t 12x
+	refused_in_one_line "-t with -p" "exclude each other" 129 -t 1 -p 1
+
+	recorded "-i" -i -e cpu-clock -c 1 -o "$T/data" "$WL/forkers"
+	is "-i: the parent alone, not its children" 1 \
+		"$("$PERF" script -i "$T/data" -F pid,event 2>/dev/null | awk '/churn:|cpu-clock/ { print $1 }' | sort -u | wc -l)"
+	has "-i: with all that it allocates" ' 500 allocations, 0 lost' "$T/err"
+	lacks "-i: children are not missed" 'ran for' "$T/err"
+	recorded "-i, threads" -i -e cpu-clock -c 1 -o "$T/data" "$WL/threads4"
+	is "-i: no thread that is started later" 1 \
+		"$("$PERF" script -i "$T/data" -F tid,event 2>/dev/null | awk '/churn:[af]|cpu-clock/ { print $1 }' | sort -u | wc -l)"
+}
+
 as_nobody()
 {
 	setpriv --reuid=nobody --regid=nogroup --clear-groups --inh-caps=-all "$@"
@@ -258,6 +346,7 @@ test_permissions()
 	check "without privilege: fails (status $status)" test $status -ne 0 -a $status -lt 124
 	has "without privilege: says which capability or sysctl" 'CAP_[A-Z_]+|perf_event_paranoid|unprivileged_bpf' "$T/err"
 	check "without privilege: in one line" one_line "$T/err"
+	check "without privilege: no empty file is left behind" test ! -e "$T/nobody/data"
 	spawn sleep 30
 	pid=$spawned
 	status=0
@@ -267,6 +356,52 @@ test_permissions()
 	has "somebody else's process: says why" 'CAP_[A-Z_]+|perf_event_paranoid|ermission|unprivileged_bpf' "$T/err"
 	kill "$pid"
 	reap "$pid"
+}
+
+test_open_files()
+{
+	local limit status out
+
+	out=$(ulimit -Sn 300; perf-churn record -q -e cpu-clock -o "$T/data" sh -c 'ulimit -Sn')
+	is "the command keeps its limit of open files" 300 "$out"
+	out=$(ulimit -Sn 25; timeout "$LIMIT_S" perf-churn record -c 1 -e cpu-clock -o "$T/data" "$WL/exact23" 2>&1)
+	check "a soft limit of 25 open files is no obstacle" grep -q ' 23 churn:alloc' <<<"$out" || diag "$out"
+	for limit in 16 30 60 64 68 72 80 90 100; do
+		status=0
+		(ulimit -n $limit; record -c 1 -e cpu-clock -o "$T/data" "$WL/exact23") || status=$?
+		if [ $status != 0 ]; then
+			is "a hard limit of $limit open files: one line says what to do" \
+				"Out of open files ($limit): raise the hard limit (ulimit -Hn), or record fewer processes or CPUs." \
+				"$(grep -v 'addresses are hidden' "$T/err")"
+		fi
+	done
+}
+
+# without_tracefs COMMAND ARGS - where tracefs is there, but nothing can be written to it
+without_tracefs()
+{
+	unshare -m sh -c 'mount -o remount,bind,ro "$0" && exec "$@"' "$tracefs" "$@"
+}
+
+test_read_only_tracefs()
+{
+	local status=0 tracefs=/sys/kernel/tracing
+
+	mountpoint -q $tracefs || tracefs=/sys/kernel/debug/tracing
+	if ! without_tracefs true 2>/dev/null; then
+		skip "a read-only tracefs" "cannot mount it read-only here"
+		return
+	fi
+	without_tracefs timeout "$LIMIT_S" perf-churn record -e cpu-clock -c 1 -o "$T/data" "$WL/exact23" \
+		>"$T/out" 2>"$T/err" || status=$?
+	is "a read-only tracefs: -c 1 records all the same" "0 23" "$status $(tally "$T/data" total.allocs)"
+	has "a read-only tracefs: with a notice" 'No writable tracefs.*uprobe (session|_multi)' "$T/err"
+	is "a read-only tracefs: of one line" 2 "$(wc -l <"$T/err")"
+	without_tracefs timeout "$LIMIT_S" perf-churn record -e cpu-clock -c 1 --method uprobe-event -o "$T/data" \
+		"$WL/exact23" >"$T/out" 2>"$T/err"
+	is "a read-only tracefs, --method uprobe-event: fails" 1 $?
+	has "a read-only tracefs, --method uprobe-event: names it" 'tracefs.*Read-only file system' "$T/err"
+	check "a read-only tracefs, --method uprobe-event: in one line" one_line "$T/err"
 }
 
 test_full_disk()
@@ -348,7 +483,10 @@ test_exit_status
 test_events
 test_methods
 test_times_and_filters
+test_threads
 test_permissions
+test_open_files
+test_read_only_tracefs
 test_full_disk
 signalled INT
 signalled TERM

@@ -46,6 +46,22 @@ TEST(cpu_event_refuses_what_it_does_not_know)
 	EXPECT_EQ(99, nr);
 }
 
+TEST(cpu_event_is_restricted_whatever_its_modifiers)
+{
+	struct cpu_event ev[CPU_EVENT_MAX];
+	size_t nr;
+
+	ASSERT_EQ(0, cpu_events__parse("cycles,task-clock:k", ev, &nr));
+	cpu_event__restrict(&ev[0], false);
+	EXPECT_STREQ("cycles:k", ev[0].name);
+	EXPECT_EQ(1, (int)ev[0].attr.exclude_user);
+	EXPECT_EQ(0, (int)ev[0].attr.exclude_kernel);
+	cpu_event__restrict(&ev[1], true);
+	EXPECT_STREQ("task-clock:u", ev[1].name);
+	EXPECT_EQ(0, (int)ev[1].attr.exclude_user);
+	EXPECT_EQ(1, (int)ev[1].attr.exclude_kernel);
+}
+
 TEST(cpu_event_falls_back_from_cycles_only)
 {
 	struct cpu_event ev[CPU_EVENT_MAX];

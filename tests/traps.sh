@@ -114,6 +114,7 @@ test_full_rings()
 	lost=$(sed -n 's/.*; [0-9]* allocations, \([0-9]*\) lost.*/\1/p' "$T/err")
 	check "full rings: the closing line counts them (${lost:-none})" test "${lost:-0}" -gt 0
 	has "full rings: says what filled up" '[Rr]ing|[Bb]uffer' "$T/err"
+	lacks "full rings: no advice on stack copies where there are none" 'dwarf' "$T/err"
 	is "full rings: the totals are exact all the same" "160000" \
 		"$(tally "$T/data" windows.total.nr_allocs | awk '{ print ($1 >= 160000 && $1 <= 160002) ? 160000 : $1 }')"
 	check "full rings: the file says so, by cause" test "$(tally "$T/data" windows.total.nr_lost_output)" -gt 0
@@ -121,6 +122,8 @@ test_full_rings()
 	has "full rings: the report says so" '[Ll]ost' "$T/out"
 	has "full rings: numbers are marked as lower bounds" '[Ll]ower bound|at least|>=|≥' "$T/out"
 	check "full rings: --json says so" test "$(json "$T/data" recording.lost.churn_events)" -gt 0
+	recorded "full rings of stack copies" -c 1 -m 4 --call-graph dwarf -o "$T/data" "$WL/loop" -n 20000 -t 2
+	has "full rings of stack copies: smaller copies are advised" 'samples lost: a ring was full.*--call-graph dwarf,2048' "$T/err"
 	record --strict -c 1 -m 1 -o "$T/data" "$WL/loop" -n 80000 -t 2 || status=$?
 	check "full rings: --strict makes it an error (status $status)" test $status -ne 0 -a $status -lt 124
 	has "full rings: --strict says why" '[Ll]ost' "$T/err"
@@ -193,11 +196,16 @@ test_silent()
 
 	recorded "a program that allocates nothing" -c 1 -o "$T/data" "$WL/noalloc" || return
 	has "no hits: record says so, with the object" 'libc\.so.*[Nn]o hits|[Nn]o hits.*libc\.so' "$T/err"
-	has "no hits: and what it may mean" 'another allocator' "$T/err"
+	has "no hits: and what it may mean" 'does not allocate, or uses an allocator of its own' "$T/err"
 	report -i "$T/data"
 	has "no hits: the report says so, too" '[Nn]o hits' "$T/out"
 	report --json -i "$T/data"
 	check "no hits: --json is well formed" python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["totals"]["allocs"] == 0' "$T/out"
+
+	recorded "a program that ends at once" -e cpu-clock -o "$T/data" true
+	check "a program that ends at once: nothing is suspected" one_line "$T/err"
+	recorded "a program that sleeps" -e cpu-clock -D 100 -o "$T/data" sleep 0.3
+	check "a program that sleeps: nothing is suspected" one_line "$T/err"
 
 	for target in bump_static loop_stripped; do
 		status=0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The writer against our own reader: whole after each checkpoint, whatever comes later. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
@@ -169,8 +170,54 @@ TEST_F(writer, keeps_an_old_file)
 
 	snprintf(old, sizeof(old), "%.63s.old", self->path);
 	ASSERT_EQ(0, pdwriter__new(self->path, &again));
+	EXPECT_EQ(-1, stat(old, &st));
+	ASSERT_EQ(0, pdwriter__publish(again));
 	pdwriter__free(again);
 	EXPECT_EQ(0, stat(old, &st));
+}
+
+static int nr_files(const char *dir)
+{
+	DIR *d = opendir(dir);
+	int nr = 0;
+
+	while (d && readdir(d))
+		nr++;
+	if (d)
+		closedir(d);
+	return nr - 2;	/* . and .. */
+}
+
+TEST_F(writer, one_that_is_not_published_leaves_everything_as_it_was)
+{
+	struct pdwriter *again;
+
+	ASSERT_EQ(0, write_samples(self->w, 1, 23));
+	ASSERT_EQ(0, pdwriter__finish(self->w));
+	ASSERT_EQ(0, pdwriter__new(self->path, &again));
+	EXPECT_EQ(2, nr_files(self->dir));
+	pdwriter__free(again);
+	EXPECT_EQ(1, nr_files(self->dir));
+	EXPECT_EQ(23, nr_samples(self->path));
+
+	ASSERT_EQ(0, unlink(self->path));
+	ASSERT_EQ(0, pdwriter__new(self->path, &again));
+	pdwriter__free(again);
+	EXPECT_EQ(0, nr_files(self->dir));
+}
+
+TEST_F(writer, an_empty_file_that_is_not_published_stays_empty)
+{
+	struct pdwriter *again;
+	struct stat st;
+
+	ASSERT_EQ(0, truncate(self->path, 0));
+	ASSERT_EQ(0, pdwriter__new(self->path, &again));
+	ASSERT_EQ(0, pdwriter__publish(self->w));
+	pdwriter__free(again);
+	ASSERT_EQ(0, stat(self->path, &st));
+	EXPECT_EQ(0, st.st_size);
+	EXPECT_EQ(1, nr_files(self->dir));
 }
 
 TEST(refuses_a_missing_folder_and_a_pipe)

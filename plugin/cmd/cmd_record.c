@@ -11,18 +11,23 @@
 
 #include "cmds.h"
 
+#include "callchains.h"
 #include "perfdata/synth.h"
 #include "perfdata/writer.h"
-#include "probe/probe.h"
+#include "record_attach.h"
 #include "record_opts.h"
+#include "record_summary.h"
+#include "record_threads.h"
 #include "recording.h"
-#include "callchains.h"
+#include "target/command.h"
 #include "target/process.h"
 #include "target/workload.h"
+#include "trace/attach.h"
 #include "trace/follow.h"
 #include "trace/governor.h"
 #include "trace/probes.h"
 #include "trace/rings.h"
+#include "util/files.h"
 #include "util/msg.h"
 
 #define DELAY_STEP_MS	5
@@ -60,12 +65,68 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* What exec would refuse is found out before anything else is done. */
+static int look_up_command(const char *name)
+{
+	char *path;
+	int err;
+
+	err = command__find(name, &path);
+	if (err) {
+		pr_err("%s: %s\n", name, err == -ENOENT ? "command not found" : strerror(-err));
+		return err;
+	}
+	free(path);
+	err = command__program(name, &path);
+	if (err) {
+		pr_err("%s: the interpreter that it names cannot be run: %s\n", name, strerror(-err));
+		return err;
+	}
+	free(path);
+	return 0;
+}
+
 static int start_workload_suspended(struct record *r)
 {
+	int err;
+
 	if (!r->opts->command)
 		return 0;
 	r->traces_workload = !r->opts->nr_pids && !r->opts->system_wide;
-	return workload__new(r->opts->command, &r->workload);
+	err = look_up_command(r->opts->command[0]);
+	return err ?: workload__new(r->opts->command, &r->workload);
+}
+
+/*
+ * Exact counts of a command want no gap when it forks; see attach_event.c. A process that is attached
+ * to wants the probes gone at once in the end, which sessions are better at.
+ */
+static bool wants_trace_events(const struct record *r)
+{
+	return r->opts->method == PROBE_AUTO && r->opts->period == 1 && r->traces_workload &&
+	       !r->opts->no_inherit;
+}
+
+static int judge_method(const struct record *r)
+{
+	const char *name = probes__method_name(r->probes);
+	bool needed = probes__method(r->probes) == PROBE_EVENT;
+	int err = needed || wants_trace_events(r) ? trace_events__check() : 0;
+
+	if (!err)
+		return 0;
+	if (err == -EMFILE) {
+		files__say_too_many();
+		return err;
+	}
+	if (needed) {
+		pr_err("%s need a writable tracefs, /sys/kernel/tracing/uprobe_events: %s\n", name,
+		       strerror(-err));
+		return err;
+	}
+	pr_info("No writable tracefs (%s): probes by %s, which children of the command get some time after their start.\n",
+		strerror(-err), name);
+	return 0;
 }
 
 /* Where the kernel does not take the walker, copies of the stack are the next best. */
@@ -94,58 +155,27 @@ static int load_probes(struct record *r)
 		.uid = opts->uid,
 		.walking = opts->callgraph == CALLGRAPH_WALK,
 		.max_stack = opts->max_stack,
+		.choose_threads = opts->no_inherit && !opts->system_wide,
 	};
+	int err;
 
-	/*
-	 * Exact counts of a command want no gap when it forks; see attach_event.c. A process that
-	 * is attached to wants the probes gone at once in the end, which sessions are better at.
-	 */
-	if (opts->method == PROBE_AUTO && opts->period == 1 && r->traces_workload)
+	if (wants_trace_events(r) && !trace_events__check())
 		probes.method = PROBE_EVENT;
 	return probes__new(&probes, &r->probes) ?: choose_callgraph(r);
+	err = probes__new(&probes, &r->probes);
+	return err ?: judge_method(r);
 }
 
-/* Threads to profile; none for -a. */
-static int list_threads(struct record *r, pid_t **ret, size_t *ret_nr)
-{
-	pid_t *tids = NULL, *more, pid;
-	size_t nr = 0, nr_more;
-	int i, err;
-
-	*ret = NULL;
-	*ret_nr = 0;
-	if (r->opts->system_wide)
-		return 0;
-	if (r->traces_workload) {
-		pid = workload__pid(r->workload);
-		*ret = malloc(sizeof(pid));
-		if (!*ret)
-			return -ENOMEM;
-		**ret = pid;
-		*ret_nr = 1;
-		return 0;
-	}
-	for (i = 0; i < r->opts->nr_pids; i++) {
-		err = process__threads(r->opts->pids[i], &more, &nr_more);
-		if (err)
-			continue;	/* ended meanwhile */
-		tids = realloc(tids, (nr + nr_more) * sizeof(*tids));
-		if (tids)
-			memcpy(tids + nr, more, nr_more * sizeof(*more));
-		free(more);
-		if (!tids)
-			return -ENOMEM;
-		nr += nr_more;
-	}
-	*ret = tids;
-	*ret_nr = nr;
-	return nr ? 0 : -ESRCH;
-}
-
-static int open_rings_once(struct record *r)
+static int open_rings_on(struct record *r, const struct record_threads *all,
+			 const struct record_threads *chosen)
 {
 	struct record_opts *opts = (struct record_opts *)r->opts;
 	struct rings_opts rings = {
+		.tids = chosen->tids,
+		.nr_tids = chosen->nr,
+		.track_tids = all->tids,
+		.nr_track_tids = all->nr,
+		.no_inherit = opts->no_inherit,
 		.on_exec = r->traces_workload && !opts->delay_ms,
 		.cpu_list = opts->cpu_list,
 		.events = opts->events,
@@ -156,15 +186,27 @@ static int open_rings_once(struct record *r)
 		.pages = opts->pages,
 		.churn_pages = opts->churn_pages,
 	};
-	pid_t *tids;
+	int err = rings__open(&rings, &r->rings);
+
+	if (err || !opts->no_inherit || opts->system_wide)
+		return err;
+	err = probes__add_threads(r->probes, chosen->tids, chosen->nr);
+	if (err)
+		pr_err("Cannot choose %zu threads: %s\n", chosen->nr, strerror(-err));
+	return err;
+}
+
+static int open_rings_once(struct record *r)
+{
+	pid_t command = r->traces_workload ? workload__pid(r->workload) : 0;
+	struct record_threads all = {}, chosen = {};
 	int err;
 
-	err = list_threads(r, &tids, &rings.nr_tids);
-	if (err)
-		return err;
-	rings.tids = tids;
-	err = rings__open(&rings, &r->rings);
-	free(tids);
+	err = record_threads__list(r->opts, command, &all) ?:
+	      record_threads__choose(r->opts, &all, &chosen) ?:
+	      open_rings_on(r, &all, &chosen);
+	free(all.tids);
+	free(chosen.tids);
 	return err;
 }
 
@@ -233,104 +275,23 @@ static int synthesise(struct record *r)
 	return err;
 }
 
-static int no_allocator(const char *what, const struct process_image *images, size_t nr)
-{
-	size_t i;
-
-	pr_err("%s has no allocator that is known. Searched for %s in:", what,
-	       probe_families__describe());
-	for (i = 0; i < nr; i++)
-		pr_err(" %s", images[i].path);
-	pr_err("\n");
-	return -ENOENT;
-}
-
-static int attach_workload(struct record *r)
-{
-	struct process_image *images;
-	size_t nr;
-	int ret;
-
-	ret = workload__images(r->opts->command, &images, &nr);
-	if (ret) {
-		pr_err("%s: %s\n", r->opts->command[0],
-		       ret == -ENOENT ? "command not found" : strerror(-ret));
-		return ret;
-	}
-	if (recording__callchains(r->recording))
-		callchains__add_images(recording__callchains(r->recording), images, nr);
-	ret = follow__add_images(r->follow, workload__pid(r->workload), images, nr);
-	if (!ret)
-		ret = no_allocator(r->opts->command[0], images, nr);
-	process_images__free(images, nr);
-	return ret < 0 ? ret : 0;
-}
-
-static int attach_pid(struct record *r, pid_t pid)
-{
-	struct process_image *images;
-	char what[32];
-	size_t nr;
-	int ret;
-
-	ret = follow__add_process(r->follow, pid);
-	if (ret == -ESRCH)
-		pr_err("Process %d ended while probes were attached.\n", pid);
-	if (ret)
-		return ret < 0 ? ret : 0;
-	snprintf(what, sizeof(what), "Process %d", pid);
-	ret = process__images(pid, &images, &nr);
-	if (ret)
-		return ret;
-	ret = no_allocator(what, images, nr);
-	process_images__free(images, nr);
-	return ret;
-}
-
-static int attach_all(struct record *r)
-{
-	pid_t *all;
-	size_t nr, i;
-	int err;
-
-	err = process__all(getpid(), &all, &nr);
-	if (err)
-		return err;
-	for (i = 0; i < nr; i++)
-		follow__add_process(r->follow, all[i]);
-	free(all);
-	if (follow__nr_images(r->follow))
-		return 0;
-	pr_err("No process has an allocator that is known. Searched for %s.\n",
-	       probe_families__describe());
-	return -ENOENT;
-}
-
-/* With several targets one that ends, or has no allocator, does not stop the others. */
 static int attach(struct record *r)
 {
-	int i, err = -ESRCH, one;
-
 	if (r->traces_workload)
-		return attach_workload(r);
-	if (r->opts->system_wide)
-		return attach_all(r);
-	for (i = 0; i < r->opts->nr_pids; i++) {
-		one = attach_pid(r, r->opts->pids[i]);
-		if (!one || err)
-			err = one;
-	}
-	return err;
+		return record_attach__workload(r->opts, r->follow,
+					       recording__callchains(r->recording), r->workload);
+	return record_attach__targets(r->opts, r->follow);
 }
 
 static bool targets_live(const struct record *r)
 {
-	int i;
+	const int *ids = r->opts->nr_tids ? r->opts->tids : r->opts->pids;
+	int i, nr = r->opts->nr_tids ?: r->opts->nr_pids;
 
 	if (r->opts->system_wide || r->traces_workload)
 		return true;
-	for (i = 0; i < r->opts->nr_pids; i++) {
-		if (!kill(r->opts->pids[i], 0) || errno == EPERM)
+	for (i = 0; i < nr; i++) {
+		if (!kill(ids[i], 0) || errno == EPERM)
 			return true;
 	}
 	return false;
@@ -437,7 +398,7 @@ static int start_late(struct record *r)
 	}
 	rings__enable_track(r->rings);
 	if (!err && r->traces_workload)
-		err = attach_pid(r, workload__pid(r->workload));
+		err = record_attach__pid(r->follow, workload__pid(r->workload));
 	else if (!err)
 		err = attach(r);
 	if (is_over(r))
@@ -454,17 +415,28 @@ static int start_late(struct record *r)
 	return 0;
 }
 
+static int ignore_children(struct record *r)
+{
+	if (r->opts->no_inherit)
+		follow__ignore_children(r->follow);
+	return 0;
+}
+
 static int open_all(struct record *r)
 {
 	size_t i;
+	int err;
 
 	for (i = 0; i < r->opts->nr_events; i++)
 		strcpy(r->wanted[i], r->opts->events[i].name);
-	return start_workload_suspended(r) ?:
-	       load_probes(r) ?:
+	err = start_workload_suspended(r) ?: files__raise_limit();	/* not the command's */
+	if (err)
+		return err;
+	return load_probes(r) ?:
 	       open_rings(r) ?:
 	       connect_outputs(r) ?:
 	       follow__new(r->probes, r->opts->system_wide, &r->follow) ?:
+	       ignore_children(r) ?:
 	       recording__new(r->opts, r->rings, r->probes, r->follow, &r->recording) ?:
 	       synthesise(r);
 }
@@ -478,56 +450,14 @@ static void close_all(struct record *r)
 	workload__free(r->workload);
 }
 
-static __u64 nr_lost(const struct recording_counts *c)
-{
-	return c->nr_lost_output + c->nr_lost_map + c->nr_lost_inflight + c->nr_lost_cpu +
-	       c->nr_malformed + c->nr_uncounted;
-}
-
-static void print_losses(const struct recording_counts *c)
-{
-	if (c->nr_lost_output)
-		pr_warning("%llu churn samples lost: a ring was full (-m makes it larger, -c takes fewer samples)\n",
-			   c->nr_lost_output);
-	if (c->nr_lost_map)
-		pr_warning("%llu blocks not followed: more were live than --max-blocks allows\n",
-			   c->nr_lost_map);
-	if (c->nr_lost_inflight)
-		pr_warning("%llu calls lost that never returned\n", c->nr_lost_inflight);
-	if (c->nr_uncounted)
-		pr_warning("%llu calls not recorded: more than %d processes at a time\n",
-			   c->nr_uncounted, CHURN_MAX_PROCS);
-	if (c->nr_malformed)
-		pr_warning("%llu churn samples lost: not as the BPF program writes them\n",
-			   c->nr_malformed);
-	if (c->nr_lost_cpu)
-		pr_warning("%llu CPU samples lost: a ring was full (-m makes it larger)\n",
-			   c->nr_lost_cpu);
-	if (c->nr_gaps)
-		pr_warning("%llu processes ran for %.1f ms on average before their probes were in place: what they allocated then is missing (--method uprobe-event leaves no gap)\n",
-			   c->nr_gaps, c->gap_ns / 1e6 / c->nr_gaps);
-}
-
-static void print_closing_line(struct record *r)
-{
-	const struct recording_counts *c = recording__counts(r->recording);
-	const struct record_opts *opts = r->opts;
-
-	print_losses(c);
-	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%llu %s, %llu churn:alloc, %llu churn:free samples; %llu allocations, %llu lost) ]\n",
-		pdwriter__bytes(recording__writer(r->recording)) / 1048576.0, opts->output,
-		c->nr_cpu_samples, opts->nr_events == 1 ? opts->events[0].name : "CPU event",
-		c->nr_alloc_samples, c->nr_free_samples, c->nr_allocations, nr_lost(c));
-}
-
 static int exit_status(struct record *r, int err)
 {
+	const struct recording_counts *counts = recording__counts(r->recording);
 	int status = r->workload_status;
 
 	if (err)
 		return 1;
-	if (r->opts->strict && (nr_lost(recording__counts(r->recording)) ||
-				recording__counts(r->recording)->nr_gaps)) {
+	if (r->opts->strict && (record_summary__nr_lost(counts) || counts->nr_gaps)) {
 		pr_err("--strict: the recording is not complete\n");
 		return 1;
 	}
@@ -553,6 +483,22 @@ static int stop(struct record *r, int err)
 	return recording__finish(r->recording) ?: err;
 }
 
+/* Nothing can fail to start any more: only now does an older file give way. */
+static int record(struct record *r)
+{
+	struct pdwriter *out = recording__writer(r->recording);
+	int err = pdwriter__publish(out);
+
+	if (err) {
+		if (r->workload)
+			workload__kill(r->workload);
+		return 1;
+	}
+	err = stop(r, record_until_over(r));
+	record_summary__print(r->opts, recording__counts(r->recording), pdwriter__bytes(out));
+	return exit_status(r, err);
+}
+
 int cmd_record(int argc, const char **argv)
 {
 	struct record_opts opts;
@@ -565,12 +511,8 @@ int cmd_record(int argc, const char **argv)
 	err = open_all(&r);
 	if (!err)
 		err = opts.delay_ms ? start_late(&r) : start_at_once(&r);
-	if (!err) {
-		err = record_until_over(&r);
-		err = stop(&r, err);
-		print_closing_line(&r);
-		status = exit_status(&r, err);
-	}
+	if (!err)
+		status = record(&r);
 	close_all(&r);
 	record_opts__exit(&opts);
 	return status;

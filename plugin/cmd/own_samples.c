@@ -74,19 +74,19 @@ static void fill_range(struct churn_range *to, const struct alloc_ranges *ranges
 	fill_path(to->object, sizeof(to->object), path);
 }
 
-static int warn_if_silent(struct pdwriter *out, const struct probe_site_stats *stats, size_t nr)
+/* Of several allocators that a program has loaded, one is in use. */
+static void warn_if_silent(const struct probe_site_stats *stats, size_t nr)
 {
-	const struct probe_image *img = stats[0].image;
-	__u64 hits = 0;
+	const struct probe_image *img = nr ? stats[0].image : NULL;
 	size_t i;
 
-	(void)out;
-	for (i = 0; i < nr; i++)
-		hits += stats[i].nr_hits;
-	if (!hits)
-		pr_warning("No hits on %s, %s, ... of %s: the program may use another allocator.\n",
-			   img->sites[0].symbol, img->sites[nr > 1].symbol, img->path);
-	return 0;
+	for (i = 0; i < nr; i++) {
+		if (stats[i].nr_hits)
+			return;
+	}
+	if (img)
+		pr_warning("No hits on %s, %s, ... of %s: the program does not allocate, or uses an allocator of its own.\n",
+			   img->sites[0].symbol, img->sites[img->nr_sites > 1].symbol, img->path);
 }
 
 /*
@@ -177,8 +177,8 @@ int own_samples__write_images(struct pdwriter *out, struct probes *probes, bool 
 	if (err)
 		return err;
 	err = each_image(out, stats, nr, write_probes);
-	if (!err && warn_silent)
-		err = each_image(out, stats, nr, warn_if_silent);
+	if (warn_silent)
+		warn_if_silent(stats, nr);
 	err = err ?: each_image(out, stats, nr, write_ranges);
 	free(stats);
 	return err;

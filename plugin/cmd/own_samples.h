@@ -26,7 +26,7 @@ int own_sample__write(struct pdwriter *out, __u64 sample_id, pid_t pid, __u64 ip
 
 /**
  * own_samples__write_images() - For each probed object churn:probe and churn:range samples.
- * @warn_silent: Warn of objects without any hit.
+ * @warn_silent: Warn when none of them had any hit.
  *
  * Context: Reads each of these files: some ms an object.
  * Return: 0 or a negative errno.

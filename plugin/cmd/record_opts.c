@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <perf/cpumap.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "bpf/walk_tables.h"
 
 #include "target/process.h"
+#include "trace/sample_rate.h"
 #include "util/msg.h"
 #include "util/parse.h"
 
@@ -30,16 +32,20 @@
 #define EXACT_MAX_BLOCKS	(1U << 20)
 
 static const char *const record_usage[] = {
-	"perf churn record [<options>] [<command>]",
-	"perf churn record [<options>] -- <command> [<options>]",
+	"perf churn record [<options>] [--] <command> [<args>]",
+	"perf churn record [<options>] -p <pid>[,<pid>...] [-- <command>]",
+	"perf churn record [<options>] -t <tid>[,<tid>...] [-- <command>]",
+	"perf churn record [<options>] -u <user> [-- <command>]",
+	"perf churn record [<options>] -a [-- <command>]",
 	NULL
 };
 
 /* Options as they were typed, before anything is judged. */
 struct typed {
-	const char *events, *pids, *uid, *mmap_pages, *freq, *period, *delay, *method;
+	const char *events, *pids, *tids, *uid, *mmap_pages, *freq, *period, *delay, *method;
 	const char *max_blocks, *max_stack, *output, *cpu_list;
-	bool call_graph, system_wide, quiet, strict;
+	bool call_graph, system_wide, quiet, strict, strict_freq, all_user, all_kernel;
+	bool no_inherit;
 	int verbose;
 	struct record_opts *opts;
 };
@@ -87,6 +93,15 @@ static bool number_option(const char *name, const char *text, __u64 min, __u64 m
 		return true;
 	pr_err("%s %s: must be a whole number from %llu to %llu\n", name, text, min, max);
 	return false;
+}
+
+static bool freq_option(const struct typed *t, __u64 *ret)
+{
+	if (t->freq && !strcmp(t->freq, "max"))
+		*ret = SAMPLE_RATE_MAX;
+	else if (!number_option("-F", t->freq, 1, UINT32_MAX, ret))
+		return false;
+	return !sample_rate__fit(ret, t->freq, t->strict_freq);
 }
 
 /* Pages, or with a suffix bytes; rounded up to a power of two of pages, as perf does. */
@@ -191,7 +206,7 @@ static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 {
 	__u64 delay = 0, blocks = 0, max_stack = DEFAULT_MAX_STACK;
 
-	if (!number_option("-F", t->freq, 1, 1000000, &opts->freq_hz) ||
+	if (!freq_option(t, &opts->freq_hz) ||
 	    !number_option("-c", t->period, 1, MAX_PERIOD, &opts->period) ||
 	    !number_option("-D", t->delay, 0, 1U << 30, &delay) ||
 	    !number_option("--max-stack", t->max_stack, 1, WALK_MAX_FRAMES, &max_stack) ||
@@ -210,10 +225,10 @@ static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 
 static bool judge_target(const struct typed *t, struct record_opts *opts)
 {
-	int nr_targets = (t->pids != NULL) + (t->uid != NULL) + t->system_wide;
+	int nr_targets = (t->pids != NULL) + (t->tids != NULL) + (t->uid != NULL) + t->system_wide;
 
 	if (nr_targets > 1) {
-		pr_err("-p, -u and -a exclude each other\n");
+		pr_err("-p, -t, -u and -a exclude each other\n");
 		return false;
 	}
 	if (!nr_targets && !opts->command) {
@@ -224,7 +239,29 @@ static bool judge_target(const struct typed *t, struct record_opts *opts)
 		pr_err("-p %s: not a list of process ids\n", t->pids);
 		return false;
 	}
+	if (t->tids && parse_pids(t->tids, &opts->tids, &opts->nr_tids)) {
+		pr_err("-t %s: not a list of thread ids\n", t->tids);
+		return false;
+	}
+	opts->no_inherit = t->no_inherit || t->tids;
 	opts->system_wide = t->system_wide;
+	return true;
+}
+
+static bool judge_events(const struct typed *t, struct record_opts *opts)
+{
+	size_t i;
+
+	if (t->all_user && t->all_kernel) {
+		pr_err("--all-user and --all-kernel exclude each other\n");
+		return false;
+	}
+	if (cpu_events__parse(t->events, opts->events, &opts->nr_events))
+		return false;
+	for (i = 0; i < opts->nr_events; i++) {
+		if (t->all_user || t->all_kernel)
+			cpu_event__restrict(&opts->events[i], t->all_user);
+	}
 	return true;
 }
 
@@ -232,8 +269,7 @@ static bool judge(const struct typed *t, struct record_opts *opts)
 {
 	if (!judge_numbers(t, opts) || !judge_target(t, opts) ||
 	    !method_option(t->method, &opts->method) || !cpu_option(t->cpu_list, opts) ||
-	    !uid_option(t->uid, &opts->uid) ||
-	    cpu_events__parse(t->events, opts->events, &opts->nr_events))
+	    !uid_option(t->uid, &opts->uid) || !judge_events(t, opts))
 		return false;
 	opts->output = t->output;
 	opts->quiet = t->quiet;
@@ -241,6 +277,41 @@ static bool judge(const struct typed *t, struct record_opts *opts)
 	opts->strict = t->strict;
 	set_defaults(opts);
 	return true;
+}
+
+static void explain_target(const char *what, int id, int err)
+{
+	if (err == -ESRCH)
+		pr_err("%s %d: no such %s\n", what, id, what[0] == 'P' ? "process" : "thread");
+	else
+		pr_err("Cannot trace %s %d: %s (CAP_SYS_PTRACE is needed for another user's)\n",
+		       what[0] == 'P' ? "process" : "thread", id, strerror(-err));
+}
+
+/* -t: probes are planted in processes; the BPF programs pick the threads. */
+static int find_processes_of_threads(struct record_opts *opts)
+{
+	pid_t tgid;
+	int i, j, err;
+
+	opts->pids = calloc(opts->nr_tids, sizeof(*opts->pids));
+	if (!opts->pids)
+		return -ENOMEM;
+	for (i = 0; i < opts->nr_tids; i++) {
+		tgid = opts->tids[i];
+		err = process__check(opts->tids[i], &tgid);
+		if (err == -EINVAL)
+			err = process__check(tgid, &tgid);
+		if (err) {
+			explain_target("Thread", opts->tids[i], err);
+			return err;
+		}
+		for (j = 0; j < opts->nr_pids && opts->pids[j] != tgid; j++)
+			;
+		if (j == opts->nr_pids)
+			opts->pids[opts->nr_pids++] = tgid;
+	}
+	return 0;
 }
 
 static int check_pids(struct record_opts *opts)
@@ -251,13 +322,10 @@ static int check_pids(struct record_opts *opts)
 	for (i = 0; i < opts->nr_pids; i++) {
 		err = process__check(opts->pids[i], &tgid);
 		if (err == -EINVAL)
-			pr_err("%d is a thread of process %d: use -p %d\n", opts->pids[i], tgid,
-			       tgid);
-		else if (err == -ESRCH)
-			pr_err("Process %d: no such process\n", opts->pids[i]);
+			pr_err("%d is a thread of process %d: use -p %d, or -t %d for it alone\n",
+			       opts->pids[i], tgid, tgid, opts->pids[i]);
 		else if (err)
-			pr_err("Cannot trace process %d: %s (CAP_SYS_PTRACE is needed for another user's)\n",
-			       opts->pids[i], strerror(-err));
+			explain_target("Process", opts->pids[i], err);
 		if (err)
 			return err;
 	}
@@ -307,27 +375,33 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 	const struct option options[] = {
 		OPT_STRING('e', "event", &t.events, "event",
 			   "CPU events, comma separated: cycles, cpu-clock, instructions, ... with :u :k (default cycles)"),
-		OPT_STRING('F', "freq", &t.freq, "Hz", "Samples of each CPU event a second (default 999)"),
+		OPT_STRING('F', "freq", &t.freq, "Hz|max", "Samples of each CPU event a second (default 999)"),
+		OPT_BOOLEAN(0, "strict-freq", &t.strict_freq, "Fail when -F is more than the kernel allows"),
 		OPT_STRING('c', "count", &t.period, "n",
 			   "Sample one allocation in n, at random; 1: all (default: about 1000 a second and CPU)"),
 		OPT_BOOLEAN('g', NULL, &t.call_graph, "Record callchains (the default)"),
 		OPT_CALLBACK(0, "call-graph", opts, "auto|fp|dwarf[,size]",
-			     "Callchains by CFI, by frame pointers, from stack copies of so many bytes (default auto; 8192)",
+			     "Callchains by CFI, by frame pointers, from stack copies of so many bytes (default auto; 8192); --no-call-graph: none",
 			     parse_call_graph),
 		OPT_STRING(0, "max-stack", &t.max_stack, "frames",
 			   "Frames of a callchain at most (default 127; with --call-graph auto up to 512)"),
 		OPT_STRING('p', "pid", &t.pids, "pid", "Record these running processes, comma separated"),
+		OPT_STRING('t', "tid", &t.tids, "tid", "Record these threads only, comma separated"),
+		OPT_BOOLEAN('i', "no-inherit", &t.no_inherit,
+			    "No threads and processes that are started later"),
 		OPT_BOOLEAN('a', "all-cpus", &t.system_wide, "Record all processes"),
 		OPT_STRING('u', "uid", &t.uid, "user", "Record the processes of this user"),
 		OPT_STRING('C', "cpu", &t.cpu_list, "cpu", "Record on these CPUs only, like 0-3,6"),
 		OPT_STRING('o', "output", &t.output, "file", "Output file (default perf.data)"),
 		OPT_STRING('m', "mmap-pages", &t.mmap_pages, "pages",
-			   "Ring buffer per CPU, in pages or like 16M (default 512K for CPU events, 1M for churn events, 16M with -c 1)"),
+			   "Ring buffer per CPU, in pages or like 16M (default: CPU events 512K, with dwarf 4M; churn events 1M, with -c 1 or dwarf 16M)"),
 		OPT_STRING('D', "delay", &t.delay, "ms", "Wait so many ms after the start before recording"),
 		OPT_STRING(0, "method", &t.method, "auto|uprobe|...",
 			   "How to hook: auto, uprobe, uprobe-session, uprobe-multi, uprobe-event (default auto)"),
 		OPT_STRING(0, "max-blocks", &t.max_blocks, "n",
 			   "Sampled blocks followed to their free at a time (default 131072, 1048576 with -c 1)"),
+		OPT_BOOLEAN(0, "all-user", &t.all_user, "CPU events in user space only"),
+		OPT_BOOLEAN(0, "all-kernel", &t.all_kernel, "CPU events in the kernel only"),
 		OPT_BOOLEAN(0, "strict", &t.strict, "Fail when anything was lost"),
 		OPT_BOOLEAN('q', "quiet", &t.quiet, "Print errors only"),
 		OPT_INCR('v', "verbose", &t.verbose, "Print more (probe sites, BPF messages)"),
@@ -349,7 +423,9 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 	msg__set_verbose(t.quiet ? -1 : t.verbose);
 	if (!judge(&t, opts))
 		exit(129);
-	if (t.uid)
+	if (t.tids)
+		err = find_processes_of_threads(opts);
+	else if (t.uid)
 		err = list_user_processes(opts);
 	else
 		err = check_pids(opts);
@@ -362,5 +438,6 @@ void record_opts__exit(struct record_opts *opts)
 {
 	free(opts->argv);
 	free(opts->pids);
+	free(opts->tids);
 	free(opts->cpus);
 }

@@ -12,7 +12,9 @@
 /**
  * struct record_opts - What the user asked `perf churn record` for.
  * @period: 0: adapt to about 1000 samples a second and CPU.
- * @pids, @nr_pids: Processes of -p or -u.
+ * @pids, @nr_pids: Processes of -p or -u, or of the threads of -t.
+ * @tids, @nr_tids: The threads of -t.
+ * @no_inherit: -i or -t: no thread and no process that is started later.
  * @command: Rest of the command line, NULL-terminated; NULL when there is none.
  * @cpus, @nr_cpus: The CPUs of -C, NULL: all.
  */
@@ -34,6 +36,9 @@ struct record_opts {
 	uid_t uid;
 	int *pids;
 	int nr_pids;
+	int *tids;
+	int nr_tids;
+	bool no_inherit;
 	const char *cpu_list;
 	int *cpus;
 	int nr_cpus;

@@ -10,6 +10,7 @@
 #include "perfdata/writer.h"
 #include "record_opts.h"
 #include "callchains.h"
+#include "trace/event_ids.h"
 #include "trace/finish.h"
 #include "trace/follow.h"
 #include "trace/governor.h"
@@ -24,6 +25,8 @@
 #define SAMPLES_PER_S_AND_CPU	1000
 #define POLL_MS			100
 #define POLL_WAITING_MS		2
+#define SILENT_SAMPLES		20	/* of the CPU, and at least 1 / SILENT_PER_S seconds of it: */
+#define SILENT_PER_S		10	/* with less, no allocation is no surprise */
 
 struct recording {
 	const struct record_opts *opts;
@@ -33,6 +36,7 @@ struct recording {
 	struct callchains *callchains;
 	struct pdwriter *out;
 	struct windows *windows;
+	struct event_ids *event_ids;
 	struct perf_event_attr churn_attr;	/* as the events were opened */
 	struct recording_counts counts;
 	__u64 period;
@@ -124,7 +128,8 @@ static int describe_events(struct recording *r)
 	own_event(&out[nr], &attrs[nr], &ids[2], "churn:range", CHURN_RANGE_ID,
 		  SYNTHETIC_RANGE_SAMPLE_ID);
 	nr++;
-	err = err ?: pdwriter__start(r->out, out, nr, &info);
+	err = err ?: event_ids__new(events, r->opts->nr_events, &r->event_ids) ?:
+	      pdwriter__start(r->out, out, nr, &info);
 	free(more_ids);
 	return err;
 }
@@ -186,6 +191,7 @@ void recording__free(struct recording *r)
 	pdwriter__free(r->out);
 	callchains__free(r->callchains);
 	windows__free(r->windows);
+	event_ids__free(r->event_ids);
 	free(r);
 }
 
@@ -242,6 +248,15 @@ static int write_churn_sample(struct recording *r, const struct perf_event_heade
 	return pdwriter__write(r->out, r->finished, bytes);
 }
 
+static void count_cpu_sample(struct recording *r, const struct perf_event_header *sample)
+{
+	int event = event_ids__find(r->event_ids, sample);
+
+	r->counts.nr_cpu_samples++;
+	if (event >= 0)
+		r->counts.nr_event_samples[event]++;
+}
+
 static int write_stack_sample(void *ctx, const struct callchains_sample *sample)
 {
 	struct recording *r = ctx;
@@ -252,7 +267,7 @@ static int write_stack_sample(void *ctx, const struct callchains_sample *sample)
 	else if (sample->event_id == CHURN_FREE_ID)
 		r->counts.nr_free_samples++;
 	else
-		r->counts.nr_cpu_samples++;
+		count_cpu_sample(r, sample->record);
 	r->counts.nr_repaired += sample->repaired;
 	return pdwriter__write(r->out, sample->record, sample->record->size);
 }
@@ -296,7 +311,7 @@ static int write_record(void *ctx, enum ring_set from, struct perf_event_header 
 		note_time(r, record);
 		if (from == RINGS_CHURN)
 			return write_churn_sample(r, record);
-		r->counts.nr_cpu_samples++;
+		count_cpu_sample(r, record);
 	}
 	return pdwriter__write(r->out, record, record->size);
 }
@@ -420,6 +435,14 @@ int recording__tick(struct recording *r)
 	return err ?: pdwriter__checkpoint(r->out);
 }
 
+/* So much CPU time at least that a program which allocates would have done so. */
+static bool ran_for_a_while(const struct recording *r)
+{
+	__u64 nr_samples = r->counts.nr_cpu_samples / r->opts->nr_events;
+
+	return nr_samples >= SILENT_SAMPLES && nr_samples * SILENT_PER_S >= r->opts->freq_hz;
+}
+
 static int settle_last(struct recording *r)
 {
 	struct callchains_counts counts;
@@ -442,7 +465,8 @@ int recording__finish(struct recording *r)
 	r->counts.nr_uncounted = probes__nr_uncounted(r->probes);
 	/* With -a there are always programs that sleep. */
 	err = err ?: close_windows(r, r->end_ns) ?:
-	      own_samples__write_images(r->out, r->probes, !r->opts->system_wide) ?:
+	      own_samples__write_images(r->out, r->probes,
+					!r->opts->system_wide && ran_for_a_while(r)) ?:
 	      pdwriter__round(r->out);
 	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
 	return err ?: pdwriter__finish(r->out);

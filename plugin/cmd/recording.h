@@ -19,6 +19,7 @@ struct callchains;
 
 /**
  * struct recording_counts - For the closing line.
+ * @nr_event_samples: Of @nr_cpu_samples, those of each CPU event of the options.
  * @nr_allocations: Exact number of allocations of all processes.
  * @nr_lost_output, @nr_lost_map, @nr_lost_inflight: Churn samples lost, by cause.
  * @nr_lost_cpu: CPU samples lost to full rings.
@@ -28,6 +29,7 @@ struct callchains;
  */
 struct recording_counts {
 	__u64 nr_cpu_samples, nr_alloc_samples, nr_free_samples;
+	__u64 nr_event_samples[CPU_EVENT_MAX];
 	__u64 nr_allocations, nr_hits;
 	__u64 nr_lost_output, nr_lost_map, nr_lost_inflight, nr_lost_cpu, nr_malformed;
 	__u64 nr_repaired;

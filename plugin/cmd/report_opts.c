@@ -19,7 +19,7 @@
 #define DEFAULT_PATH_LINES	8
 
 static const char *const report_usage[] = {
-	"perf churn report [<options>]",
+	"perf churn report [-i <file>] [--json | --folded] [<options>]",
 	NULL
 };
 

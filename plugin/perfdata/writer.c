@@ -13,8 +13,6 @@
  * The data begins with a FINISHED_ROUND, since perf warns of a data section that is empty.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +26,7 @@
 
 #include "write_blob.h"
 #include "write_features.h"
+#include "write_file.h"
 #include "util/msg.h"
 
 #define ATTR_BYTES	PERF_ATTR_SIZE_VER7
@@ -52,8 +51,7 @@ static const struct perf_event_header finished_round = {
 };
 
 struct pdwriter {
-	char *path;
-	int fd;
+	struct write_file file;
 	int err;			/* first write error; sticks */
 	struct file_header *header;	/* the file's first page, mapped; NULL: write instead */
 	struct section table[MAX_FEATURES];
@@ -71,7 +69,7 @@ struct pdwriter {
 static int write_error(struct pdwriter *w, int err)
 {
 	if (!w->err) {
-		pr_err("%s: cannot write: %s%s\n", w->path, strerror(-err),
+		pr_err("%s: cannot write: %s%s\n", w->file.path, strerror(-err),
 		       err == -ENOSPC ? "; what is there up to now can be read" : "");
 		w->err = err;
 	}
@@ -84,7 +82,7 @@ static int write_at(struct pdwriter *w, const void *data, size_t bytes, __u64 of
 	ssize_t n;
 
 	while (bytes) {
-		n = pwrite(w->fd, from, bytes, offset);
+		n = pwrite(w->file.fd, from, bytes, offset);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -96,45 +94,6 @@ static int write_at(struct pdwriter *w, const void *data, size_t bytes, __u64 of
 	return 0;
 }
 
-/* An existing file is kept as PATH.old, as perf record does. */
-static int keep_old(const char *path)
-{
-	struct stat st;
-	char *old;
-	int err = 0;
-
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || !st.st_size)
-		return 0;
-	if (asprintf(&old, "%s.old", path) < 0)
-		return -ENOMEM;
-	if (rename(path, old))
-		err = -errno;
-	free(old);
-	return err;
-}
-
-static int open_file(struct pdwriter *w)
-{
-	struct stat st;
-	int err;
-
-	if (!strcmp(w->path, "-")) {
-		pr_err("-o -: writing to a pipe is not supported, give a file\n");
-		return -EINVAL;
-	}
-	err = keep_old(w->path);
-	if (!err) {
-		w->fd = open(w->path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600);
-		err = w->fd < 0 ? -errno : 0;
-	}
-	if (!err && (fstat(w->fd, &st) || !S_ISREG(st.st_mode)))
-		err = -EINVAL;
-	if (err)
-		pr_err("%s: cannot create: %s\n", w->path,
-		       err == -EINVAL ? "not a regular file" : strerror(-err));
-	return err;
-}
-
 int pdwriter__new(const char *path, struct pdwriter **ret)
 {
 	struct pdwriter *w = calloc(1, sizeof(*w));
@@ -142,11 +101,10 @@ int pdwriter__new(const char *path, struct pdwriter **ret)
 
 	if (!w)
 		return -ENOMEM;
-	w->fd = -1;
-	w->path = strdup(path);
+	w->file.fd = -1;
 	w->buffer = malloc(BUFFER_BYTES);
-	if (w->path && w->buffer)
-		err = open_file(w);
+	if (w->buffer)
+		err = write_file__open(&w->file, path);
 	if (err) {
 		pdwriter__free(w);
 		return err;
@@ -161,11 +119,14 @@ void pdwriter__free(struct pdwriter *w)
 		return;
 	if (w->header)
 		munmap(w->header, sizeof(*w->header));
-	if (w->fd >= 0)
-		close(w->fd);
-	free(w->path);
+	write_file__exit(&w->file);
 	free(w->buffer);
 	free(w);
+}
+
+int pdwriter__publish(struct pdwriter *w)
+{
+	return write_file__publish(&w->file);
 }
 
 /* attrs, each with the section of its ids; the ids themselves go before, behind the header. */
@@ -225,9 +186,9 @@ static void map_header(struct pdwriter *w)
 	struct statfs fs;
 	void *map;
 
-	if (fstatfs(w->fd, &fs) || fs.f_type == BTRFS_SUPER_MAGIC)
+	if (fstatfs(w->file.fd, &fs) || fs.f_type == BTRFS_SUPER_MAGIC)
 		return;
-	map = mmap(NULL, sizeof(*w->header), PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
+	map = mmap(NULL, sizeof(*w->header), PROT_READ | PROT_WRITE, MAP_SHARED, w->file.fd, 0);
 	if (map != MAP_FAILED)
 		w->header = map;
 }
@@ -315,7 +276,7 @@ static int change_over(struct pdwriter *w)
 	char *map = MAP_FAILED;
 
 	if (w->header)
-		map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, at - in_page);
+		map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->file.fd, at - in_page);
 	if (map == MAP_FAILED)
 		return change_over_by_writes(w);
 	touch(&w->header->data.bytes);
@@ -403,7 +364,7 @@ int pdwriter__checkpoint(struct pdwriter *w)
 		return w->err;
 	if (w->written + w->buffered - w->committed < table_bytes(w))
 		return 0;
-	return flush(w) ?: commit(w);
+	return flush(w) ?: commit(w) ?: pdwriter__publish(w);
 }
 
 void pdwriter__set_times(struct pdwriter *w, __u64 first_ns, __u64 last_ns)
@@ -415,9 +376,9 @@ void pdwriter__set_times(struct pdwriter *w, __u64 first_ns, __u64 last_ns)
 /* Some file systems (NFS, quotas) tell of a full disk only now. */
 static int close_file(struct pdwriter *w)
 {
-	int fd = w->fd;
+	int fd = w->file.fd;
 
-	w->fd = -1;
+	w->file.fd = -1;
 	return close(fd) ? write_error(w, -errno) : 0;
 }
 
@@ -427,7 +388,7 @@ int pdwriter__finish(struct pdwriter *w)
 	int err = w->err;
 
 	if (!err && w->written + w->buffered == w->committed)
-		return write_times(w) ?: close_file(w);
+		return write_times(w) ?: pdwriter__publish(w) ?: close_file(w);
 	while (!err && w->written + w->buffered - w->committed < table_bytes(w))
 		err = pdwriter__round(w);
 	return err ?: pdwriter__checkpoint(w) ?: close_file(w);

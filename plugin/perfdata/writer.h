@@ -33,7 +33,7 @@ struct pdwriter_info {
 };
 
 /**
- * pdwriter__new() - Create the file; an existing one is kept as PATH.old.
+ * pdwriter__new() - Create the file; an existing one stays what it is until pdwriter__publish().
  * @path: Output file; its folder must exist.
  * @ret: Set on success only.
  *
@@ -42,7 +42,16 @@ struct pdwriter_info {
 int pdwriter__new(const char *path, struct pdwriter **ret);
 
 /**
- * pdwriter__free() - Close. Without pdwriter__finish() the file stays as the last checkpoint left it.
+ * pdwriter__publish() - The recording is under way: the file takes its name, an existing one is kept as
+ * PATH.old. The first checkpoint does so, too.
+ *
+ * Return: 0 or a negative errno, printed.
+ */
+int pdwriter__publish(struct pdwriter *w);
+
+/**
+ * pdwriter__free() - Close. Without pdwriter__finish() the file stays as the last checkpoint left it;
+ * one that was never published is removed, and an older one still in its place.
  */
 void pdwriter__free(struct pdwriter *w);
 

@@ -53,6 +53,9 @@ void trace_events__free(struct trace_events *t);
  */
 int trace_events__open(struct trace_events *t, pid_t tid, bool inherit, int *fds);
 
+/** trace_events__check() - Can events be defined? Return: 0, or why tracefs cannot be written to. */
+int trace_events__check(void);
+
 /** trace_events__sweep() - Remove the events of recorders that were killed with their guards. */
 void trace_events__sweep(void);
 

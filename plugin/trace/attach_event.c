@@ -72,6 +72,16 @@ static int open_tracing_file(const char *name, int flags)
 	return fd;
 }
 
+int trace_events__check(void)
+{
+	int fd = open_tracing_file("uprobe_events", O_WRONLY | O_APPEND);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
 static int write_definition(const char *line)
 {
 	int fd = open_tracing_file("uprobe_events", O_WRONLY | O_APPEND);

@@ -73,7 +73,7 @@ static int parse_modifiers(const char *text, struct perf_event_attr *attr)
 static int parse_one(const char *text, struct cpu_event *event)
 {
 	const struct event_name *found;
-	char name[sizeof(event->name)];
+	char name[sizeof(event->name) - 2];	/* room for :u */
 	char *modifiers;
 
 	memset(event, 0, sizeof(*event));
@@ -120,6 +120,14 @@ int cpu_events__parse(const char *list, struct cpu_event *events, size_t *nr)
 	}
 	*nr = n;
 	return 0;
+}
+
+void cpu_event__restrict(struct cpu_event *event, bool user)
+{
+	size_t bytes = strcspn(event->name, ":");
+
+	snprintf(event->name + bytes, sizeof(event->name) - bytes, user ? ":u" : ":k");
+	parse_modifiers(event->name + bytes + 1, &event->attr);
 }
 
 int cpu_event__fall_back(struct cpu_event *event)

@@ -5,6 +5,7 @@
 #ifndef PERF_CHURN_TRACE_CPU_EVENT_H
 #define PERF_CHURN_TRACE_CPU_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
@@ -29,6 +30,9 @@ struct cpu_event {
  * Return: 0, or -EINVAL for an unknown event or modifier or too many; printed.
  */
 int cpu_events__parse(const char *list, struct cpu_event *events, size_t *nr);
+
+/** cpu_event__restrict() - Count in user space (--all-user), or in the kernel, only; in the name, too. */
+void cpu_event__restrict(struct cpu_event *event, bool user);
 
 /**
  * cpu_event__fall_back() - Turn "cycles" into "cpu-clock", modifiers kept.

@@ -48,6 +48,7 @@ struct note {
 struct follow {
 	struct probes *probes;
 	bool system_wide;
+	bool no_children;
 	__u64 ready_ns;			/* all that was there at the start is attached */
 
 	/* The thread's own, and its creator's before it runs. */
@@ -113,6 +114,11 @@ void follow__free(struct follow *f)
 	pthread_cond_destroy(&f->wake);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
+}
+
+void follow__ignore_children(struct follow *f)
+{
+	f->no_children = true;
 }
 
 static __u64 now_ns(void)
@@ -185,7 +191,7 @@ static void report_sites(const struct probe_image *img)
 		pr_debug("%s: %s+%u '%s'%s\n", img->path, s->symbol, s->delta, s->insn,
 			 s->emulated ? "" : ", single-stepped");
 		if (!s->emulated)
-			pr_info("%s: %s has no instruction that the kernel emulates: each call costs about ten times as much to probe.\n",
+			pr_info("%s: %s has no instruction that the kernel emulates: each call costs several times as much to probe.\n",
 				img->path, s->symbol);
 	}
 }
@@ -381,7 +387,7 @@ static void on_birth(struct follow *f, const struct order *o)
 	bool inherited = probes__inherited(f->probes) && o->time_ns > f->ready_ns, late = false;
 	size_t i;
 
-	if (f->system_wide)
+	if (f->system_wide || f->no_children)
 		return;
 	for (i = 0; i < f->nr_files; i++) {
 		if (!f->files[i].image || !is_attached(f, &f->files[i], o->ppid))

@@ -41,6 +41,9 @@ int follow__add_process(struct follow *f, pid_t pid);
  */
 int follow__add_images(struct follow *f, pid_t pid, const struct process_image *images, size_t nr);
 
+/** follow__ignore_children() - Leave processes alone that are forked from now on. */
+void follow__ignore_children(struct follow *f);
+
 /** follow__start() - Start the thread. */
 int follow__start(struct follow *f);
 

@@ -15,8 +15,10 @@
 #include "probe/probe.h"
 #include "probes.h"
 #include "target/process.h"
+#include "util/files.h"
 #include "util/msg.h"
 
+#define MAX_CHOSEN_THREADS	65536
 #define TRACE_UPROBE_MULTI	48	/* BPF_TRACE_UPROBE_MULTI, kernel 6.6 */
 #define TRACE_UPROBE_SESSION	57	/* BPF_TRACE_UPROBE_SESSION, kernel 6.13 */
 
@@ -86,7 +88,10 @@ static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int
 	skel->rodata->cpu_filtered = opts->cpus != NULL;
 	skel->rodata->walking = opts->walking;
 	skel->rodata->max_stack = opts->max_stack;
+	skel->rodata->tid_filtered = opts->choose_threads;
 	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:
+	       bpf_map__set_max_entries(skel->maps.tid_selected,
+					opts->choose_threads ? MAX_CHOSEN_THREADS : 1) ?:
 	       bpf_map__set_max_entries(skel->maps.cpu_selected, nr_cpus) ?:
 	       bpf_map__set_max_entries(skel->maps.alloc_events, nr_cpus) ?:
 	       bpf_map__set_max_entries(skel->maps.free_events, nr_cpus) ?:
@@ -205,6 +210,8 @@ static void explain_load_error(int err)
 {
 	if (err == -EPERM || err == -EACCES)
 		pr_err("No permission to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON.\n");
+	else if (err == -EMFILE)
+		files__say_too_many();
 	else
 		pr_err("Cannot load the BPF programs: %s (-v shows the kernel's reasons)\n",
 		       strerror(-err));
@@ -296,6 +303,18 @@ int probes__set_output(struct probes *p, int cpu, int alloc_fd, int free_fd)
 				    sizeof(alloc_fd), BPF_ANY) ?:
 	       bpf_map__update_elem(p->skel->maps.free_events, &cpu, sizeof(cpu), &free_fd,
 				    sizeof(free_fd), BPF_ANY);
+}
+
+int probes__add_threads(struct probes *p, const pid_t *tids, size_t nr_tids)
+{
+	__u8 yes = 1;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < nr_tids && !err; i++)
+		err = bpf_map__update_elem(p->skel->maps.tid_selected, &tids[i], sizeof(tids[i]),
+					   &yes, sizeof(yes), BPF_ANY);
+	return err;
 }
 
 static int write_image_cfg(struct probes *p, __u32 index, const struct probe_image *image)
@@ -520,7 +539,9 @@ static int attach(struct probes *p, size_t index, pid_t pid, bool inherit)
 out_free:
 	pthread_mutex_unlock(&p->lock);
 	free(fds);
-	if (nr != -ESRCH)
+	if (nr == -EMFILE)
+		files__say_too_many();
+	else if (nr != -ESRCH)
 		pr_err("Cannot attach probes to %s%s: %s\n", p->images[index].probe->path,
 		       nr == -EACCES || nr == -EPERM ? " (CAP_PERFMON and CAP_BPF are needed)" : "",
 		       strerror(-nr));

@@ -47,6 +47,7 @@ enum probe_method {
  * @uid: Only threads of this user, (uid_t)-1: all.
  * @walking: Walk stacks by CFI (walker.h), if the kernel takes these programs.
  * @max_stack: Frames a walk ends at.
+ * @choose_threads: Only threads named by probes__add_threads().
  */
 struct probes_opts {
 	enum probe_method method;
@@ -58,6 +59,7 @@ struct probes_opts {
 	uid_t uid;
 	bool walking;
 	__u32 max_stack;
+	bool choose_threads;
 };
 
 /**
@@ -90,6 +92,13 @@ bool probes__inherited(const struct probes *p);
  * @alloc_fd, @free_fd: bpf-output events, system-wide on that CPU.
  */
 int probes__set_output(struct probes *p, int cpu, int alloc_fd, int free_fd);
+
+/**
+ * probes__add_threads() - With @choose_threads: count these, too.
+ *
+ * Return: 0, -E2BIG for more than 65536 in all, or another negative errno.
+ */
+int probes__add_threads(struct probes *p, const pid_t *tids, size_t nr_tids);
 
 /**
  * probes__add_image() - Make an allocator object known.

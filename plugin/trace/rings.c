@@ -21,6 +21,7 @@
 
 #include "bpf/churn.h"
 #include "rings.h"
+#include "util/files.h"
 #include "util/msg.h"
 
 #define TRACK_PAGES	64
@@ -73,7 +74,7 @@ static void init_cpu_attr(struct perf_event_attr *attr, const struct rings_opts 
 	init_attr(attr);
 	attr->freq = 1;
 	attr->sample_freq = opts->freq_hz;
-	attr->inherit = opts->nr_tids != 0;
+	attr->inherit = opts->nr_tids && !opts->no_inherit;
 	attr->enable_on_exec = opts->on_exec;
 	set_callgraph(attr, opts);
 }
@@ -122,7 +123,7 @@ static void init_track_attr(struct perf_event_attr *attr, const struct rings_opt
 	attr->task = 1;
 	attr->watermark = 1;
 	attr->wakeup_watermark = 1;
-	attr->inherit = opts->nr_tids != 0;
+	attr->inherit = opts->nr_tids && !opts->no_inherit;
 	attr->enable_on_exec = opts->on_exec;
 }
 
@@ -202,7 +203,7 @@ static int create_sets(struct rings *r, const struct rings_opts *opts)
 	return set_maps(r->sets[RINGS_CPU], opts->cpu_list, opts->tids, opts->nr_tids) ?:
 	       set_maps(r->sets[RINGS_STACK], NULL, NULL, 0) ?:
 	       set_maps(r->sets[RINGS_CHURN], NULL, NULL, 0) ?:
-	       set_maps(r->sets[RINGS_TRACK], NULL, opts->tids, opts->nr_tids);
+	       set_maps(r->sets[RINGS_TRACK], NULL, opts->track_tids, opts->nr_track_tids);
 }
 
 static bool has_no_such_counter(int err)
@@ -235,7 +236,7 @@ static void explain_open_error(const char *event, int err)
 	case -ESRCH:	/* a thread has ended: the caller lists them anew */
 		break;
 	case -EMFILE:
-		pr_err("Too many events are opened: raise the limit of open files (ulimit -n).\n");
+		files__say_too_many();
 		break;
 	case -ENOENT:
 	case -ENODEV:

@@ -39,6 +39,8 @@ enum callgraph {
 /**
  * struct rings_opts - What to open.
  * @tids, @nr_tids: Threads to profile with all they clone and fork; none: every CPU (-a).
+ * @track_tids, @nr_track_tids: Threads whose mappings, forks and ends are recorded.
+ * @no_inherit: Not what the threads clone and fork.
  * @on_exec: The one thread is a workload that has not exec'ed: its events start at exec.
  * @cpu_list: CPUs as perf's -C takes them, NULL: all that are online.
  * @events, @nr_events: CPU events; one that cannot be opened may be changed (cycles to
@@ -50,6 +52,9 @@ enum callgraph {
 struct rings_opts {
 	const pid_t *tids;
 	size_t nr_tids;
+	const pid_t *track_tids;
+	size_t nr_track_tids;
+	bool no_inherit;
 	bool on_exec;
 	const char *cpu_list;
 	struct cpu_event *events;

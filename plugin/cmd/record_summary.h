@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * record_summary.h - what a recording says at its end: losses, each with its remedy, and perf's kind
+ * of closing line.
+ */
+#ifndef PERF_CHURN_CMD_RECORD_SUMMARY_H
+#define PERF_CHURN_CMD_RECORD_SUMMARY_H
+
+#include <linux/types.h>
+
+struct record_opts;
+struct recording_counts;
+
+/** record_summary__nr_lost() - Samples lost, whatever the cause. */
+__u64 record_summary__nr_lost(const struct recording_counts *c);
+
+/** record_summary__print() - All of it, to stderr. @file_bytes: Size of the file. */
+void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
+			   __u64 file_bytes);
+
+#endif /* PERF_CHURN_CMD_RECORD_SUMMARY_H */
