@@ -718,12 +718,16 @@ static __always_inline void on_return(struct pt_regs *ctx, const struct call *ca
 static __always_inline int handle_entry(struct pt_regs *ctx, __u64 *session_cookie)
 {
 	struct call call;
+	int done;
 
 	if (!recording || !call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
 		return 1;
 	call.at_entry = true;
 	count_hit(&call);
-	return on_entry(ctx, &call, session_cookie);
+	done = on_entry(ctx, &call, session_cookie);
+	if (walking && (!done || !session_cookie))
+		note_call(call.tid, call.sp);
+	return done;
 }
 
 static __always_inline int handle_return(struct pt_regs *ctx, const __u64 *session_cookie)

@@ -27,6 +27,7 @@
  * @trampoline: Address that uretprobes have put over return addresses, and
  * @returns: the true ones, innermost first; @nr_returns of them are used up.
  * @return_sp: The stack pointer after the first of them, where the leaf is the trampoline itself.
+ * @hint_sp, @hint_ip: Where the return address of the thread's last probed call stood, and what it was.
  * @window_addr: First address in @window; 0: nothing there.
  * @map: Mapping of the last frame.
  * @max: Frames to stop at, at most WALK_MAX_FRAMES.
@@ -40,6 +41,7 @@ struct walk_state {
 	__u64 trampoline;
 	__u64 returns[WALK_NR_RETURNS];
 	__u64 return_sp;
+	__u64 hint_sp, hint_ip;
 	__u32 nr_returns;
 	__u32 status;
 	struct walk_map map;
@@ -176,17 +178,28 @@ static WALK_INLINE const struct walk_rule *walk__find_rule(struct walk_state *s,
 	return walk__rule(env, WALK_ROW_RULE(rows[at & (WALK_CHUNK_ROWS - 1)]));
 }
 
-/* A uretprobe has put its own address over the caller's. */
-static WALK_INLINE void walk__set_ip(struct walk_state *s, __u64 ip)
+/*
+ * The true address where a uretprobe has put its own over the caller's, at @slot. The kernel does so
+ * before it notes the address: of a call that has just been probed only the hint tells.
+ */
+static WALK_INLINE __u64 walk__true_ip(struct walk_state *s, __u64 slot)
 {
 	__u32 nth = s->nr_returns;
 
+	if (nth >= WALK_NR_RETURNS || (!nth && s->return_sp && s->return_sp != slot + 8))
+		return s->hint_sp == slot ? s->hint_ip : 0;
+	if (!s->returns[nth & (WALK_NR_RETURNS - 1)])
+		return s->hint_sp == slot ? s->hint_ip : 0;
+	s->nr_returns = nth + 1;
+	return s->returns[nth & (WALK_NR_RETURNS - 1)];
+}
+
+/* Go on at a return address, which was at @slot. */
+static WALK_INLINE void walk__set_ip(struct walk_state *s, __u64 ip, __u64 slot)
+{
+	if (s->trampoline && ip == s->trampoline)
+		ip = walk__true_ip(s, slot) ?: ip;
 	s->regs.ip = ip;
-	if (s->trampoline && ip == s->trampoline && nth < WALK_NR_RETURNS &&
-	    s->returns[nth & (WALK_NR_RETURNS - 1)]) {
-		s->regs.ip = s->returns[nth & (WALK_NR_RETURNS - 1)];
-		s->nr_returns = nth + 1;
-	}
 	s->exact = 0;
 	s->leaf = 0;
 }
@@ -201,7 +214,7 @@ static WALK_INLINE int walk__leave_signal(struct walk_state *s, void *env)
 	s->bp_addr = frame + WALK_SIG_BP;
 	s->bx_addr = frame + WALK_SIG_BX;
 	s->lost = 0;
-	walk__set_ip(s, ip);
+	walk__set_ip(s, ip, 0);
 	s->exact = 1;			/* interrupted before this instruction */
 	s->regs.sp = sp;
 	return 0;
@@ -320,7 +333,7 @@ static WALK_INLINE int walk__leave(struct walk_state *s, void *env, const struct
 	s->bp_addr = rule->bp == WALK_REG_SAME ? s->bp_addr : bp_addr;
 	s->bx_addr = bx_addr;
 	s->regs.sp = cfa;
-	walk__set_ip(s, ip);
+	walk__set_ip(s, ip, cfa + rule->ra_off);
 	return ip ? WALK_RUNNING : WALK_END;
 }
 
@@ -342,7 +355,7 @@ static WALK_INLINE int walk__leave_fp(struct walk_state *s, void *env)
 	s->bp_addr = bp;
 	s->lost |= WALK_LOST_BX;	/* saved anywhere, or not */
 	s->regs.sp = bp + 16;
-	walk__set_ip(s, ip);
+	walk__set_ip(s, ip, bp + 8);
 	return ip ? WALK_RUNNING : WALK_END;
 }
 
@@ -354,7 +367,7 @@ static WALK_INLINE int walk__leave_entry(struct walk_state *s, void *env)
 	if (walk__word(s, env, s->regs.sp, &ip))
 		return WALK_FAULT;
 	s->regs.sp += 8;
-	walk__set_ip(s, ip);
+	walk__set_ip(s, ip, s->regs.sp - 8);
 	return ip ? WALK_RUNNING : WALK_END;
 }
 
@@ -391,7 +404,7 @@ static WALK_INLINE int walk__leave_trampoline(struct walk_state *s, void *env)
 		ip = s->trampoline;
 		s->regs.sp = s->return_sp;
 	}
-	walk__set_ip(s, ip);
+	walk__set_ip(s, ip, s->regs.sp - 8);
 	return WALK_RUNNING;
 }
 

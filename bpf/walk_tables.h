@@ -156,9 +156,10 @@ struct walk_copy {
 	__u64 trampoline;
 	__u64 returns[WALK_NR_RETURNS];
 	__u64 return_sp;
+	__u64 hint_sp, hint_ip;
 	__u32 bytes;
 	__u8 exact, skip_leaf, call_site, pad;
 };
-_Static_assert(sizeof(struct walk_copy) == 120, "both sides lay it out alike");
+_Static_assert(sizeof(struct walk_copy) == 136, "both sides lay it out alike");
 
 #endif /* PERF_CHURN_BPF_WALK_TABLES_H */

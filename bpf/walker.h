@@ -15,6 +15,7 @@
 #include "control.h"
 #include "walk_tables.h"
 
+#define BREAKPOINT		0xcc		/* int3 */
 #define PF_KTHREAD		0x00200000	/* include/linux/sched.h */
 
 #define WALKER_MAX_PROCS	8192
@@ -22,6 +23,7 @@
 #define WALKER_NR_CPU_SLOTS	2
 #define WALKER_COPY_STEP	1024		/* bytes of stack copied at a time */
 #define WALKER_COPY_BYTES	(32 * WALKER_COPY_STEP)
+#define WALKER_NR_CALLS		4096
 #define WALKER_RECORD_BYTES	80		/* the largest event that stacks are added to */
 
 /* Settings, written between open and load. */
@@ -216,6 +218,44 @@ static __always_inline struct walk_copy_slot *walk_copy_slot__take(void)
 	return NULL;
 }
 
+/* The last call of a thread that got a return probe. Threads may share a place; then one is forgotten. */
+struct walk_call {
+	__u64 tid;
+	__u64 sp, ip;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WALKER_NR_CALLS);
+	__type(key, __u32);
+	__type(value, struct walk_call);
+} walk_calls SEC(".maps");
+
+/* At the entry of a call whose return address the kernel is about to replace. */
+static __always_inline void note_call(__u32 tid, __u64 sp)
+{
+	__u32 at = tid % WALKER_NR_CALLS;
+	struct walk_call *call = bpf_map_lookup_elem(&walk_calls, &at);
+
+	if (!call)
+		return;
+	call->tid = tid;
+	call->sp = sp;
+	bpf_probe_read_user(&call->ip, sizeof(call->ip), (void *)sp);
+}
+
+static __always_inline void read_hint(struct walk_state *s, __u32 tid)
+{
+	__u32 at = tid % WALKER_NR_CALLS;
+	struct walk_call *call = bpf_map_lookup_elem(&walk_calls, &at);
+
+	s->hint_sp = s->hint_ip = 0;
+	if (!call || call->tid != tid)
+		return;
+	s->hint_sp = call->sp;
+	s->hint_ip = call->ip;
+}
+
 /*
  * What uretprobes have put their address over: the true return addresses of the frames from @sp
  * on. Of chained ones (several probes on one function) the last to be left stands for the frame.
@@ -302,6 +342,7 @@ static __noinline int walk_slot__walk(struct walk_slot *slot, bool exact, bool e
 	s->window_addr = 0;
 	s->max = max_stack;
 	read_returns(s, task);
+	read_hint(s, (__u32)bpf_get_current_pid_tgid());
 	read_proc(s, bpf_get_current_pid_tgid() >> 32);
 	bpf_loop(WALK_MAX_FRAMES + 1, walk_one, &loop, 0);
 	slot->nr = loop.nr;
@@ -364,6 +405,8 @@ static __always_inline struct walk_copy_slot *copy_stack(const struct walk_slot 
 	for (i = 0; i < WALK_NR_RETURNS; i++)
 		to->copy.returns[i] = slot->state.returns[i];
 	to->copy.return_sp = slot->state.return_sp;
+	to->copy.hint_sp = slot->state.hint_sp;
+	to->copy.hint_ip = slot->state.hint_ip;
 	to->copy.bytes = loop.bytes < wanted ? loop.bytes : wanted;
 	__builtin_memcpy(to->record, slot->record, sizeof(to->record));
 	__sync_fetch_and_add(&nr_copied, 1);
@@ -486,7 +529,7 @@ int BPF_PROG(walk_exit, struct task_struct *task)
 }
 
 /* Positions in struct pt_regs, in words. */
-enum { REG_BP = 4, REG_BX, REG_R11, REG_R10, REG_AX = 10, REG_DI = 14, REG_IP = 16, REG_CS,
+enum { REG_BP = 4, REG_BX, REG_R11, REG_R10, REG_AX = 10, REG_DI = 14, REG_ORIG_AX, REG_IP, REG_CS,
        REG_SP = 19, REG_NR = 21 };
 
 static __always_inline void set_regs(struct walk_regs *to, const __u64 *regs)
@@ -501,6 +544,17 @@ static __always_inline void set_regs(struct walk_regs *to, const __u64 *regs)
 	to->r11 = regs[REG_R11];
 }
 
+/* Between the trap and its handler the address is that behind the breakpoint, in mid-instruction. */
+static __always_inline void step_back_to_breakpoint(struct walk_regs *regs)
+{
+	__u8 bytes[2] = {};
+
+	if (bpf_probe_read_user(bytes, sizeof(bytes), (void *)(regs->ip - 1)))
+		return;
+	if (bytes[0] == BREAKPOINT && bytes[1] != BREAKPOINT)
+		regs->ip--;
+}
+
 /* Interrupted in the kernel: as it was entered. Return: is there a user at all? */
 static __always_inline bool read_entry_regs(struct walk_slot *slot)
 {
@@ -512,6 +566,8 @@ static __always_inline bool read_entry_regs(struct walk_slot *slot)
 	if (bpf_probe_read_kernel(regs, sizeof(regs), (void *)bpf_task_pt_regs(task)))
 		return false;
 	set_regs(&slot->state.regs, regs);
+	if (regs[REG_ORIG_AX] == ~0ULL)
+		step_back_to_breakpoint(&slot->state.regs);
 	return (regs[REG_CS] & 3) == 3;
 }
 

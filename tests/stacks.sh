@@ -39,7 +39,7 @@ copy_programs()
 record_stacks()
 {
 	copy_programs "$1"
-	recorded "$1/$4 $3" -c "$2" -F 1999 -m $ring --call-graph "$CALLGRAPH" -o "$T/data" -- \
+	recorded "$1/$4 $3" -c "$2" -F 1999 -m $ring --max-stack 512 --call-graph "$CALLGRAPH" -o "$T/data" -- \
 		"$run/$4" "$3" || return
 	copy_programs "${1%_stripped}"
 }

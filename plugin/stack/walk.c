@@ -60,6 +60,8 @@ static void start(struct walk_state *s, const struct walk_input *in)
 	s->proc = in->proc;
 	s->trampoline = copy->trampoline;
 	s->return_sp = copy->return_sp;
+	s->hint_sp = copy->hint_sp;
+	s->hint_ip = copy->hint_ip;
 	memcpy(s->returns, copy->returns, sizeof(s->returns));
 }
 
