@@ -362,9 +362,23 @@ static __always_inline bool is_internal_free(const struct call *call, __u64 call
 	return false;
 }
 
+/*
+ * The process that owns the heap: a child of vfork, until its exec, allocates in its parent's memory,
+ * which may free the block (as shells do).
+ */
+static __always_inline __u64 heap_owner(const struct call *call)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	if (!BPF_CORE_READ(task, vfork_done) ||
+	    BPF_CORE_READ(task, mm) != BPF_CORE_READ(task, real_parent, mm))
+		return call->tgid;
+	return (__u32)BPF_CORE_READ(task, real_parent, tgid);
+}
+
 static __always_inline bool take_live(const struct call *call, __u64 ptr, struct churn_live *ret)
 {
-	struct churn_live_key key = { .tgid = call->tgid, .ptr = ptr };
+	struct churn_live_key key = { .tgid = heap_owner(call), .ptr = ptr };
 	struct churn_live *found = bpf_map_lookup_elem(&live, &key);
 
 	if (!found)
@@ -377,7 +391,7 @@ static __always_inline bool take_live(const struct call *call, __u64 ptr, struct
 static __always_inline void put_live(const struct call *call, __u64 ptr,
 				     const struct churn_live *rec)
 {
-	struct churn_live_key key = { .tgid = call->tgid, .ptr = ptr };
+	struct churn_live_key key = { .tgid = heap_owner(call), .ptr = ptr };
 
 	if (bpf_map_update_elem(&live, &key, rec, BPF_ANY))
 		ADD(call->totals->nr_lost_map, 1);

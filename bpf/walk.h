@@ -427,7 +427,9 @@ static WALK_INLINE bool walk__in_trampoline(const struct walk_state *s)
 static WALK_INLINE int walk__step(struct walk_state *s, void *env, __u64 *ips, __u32 *nr)
 {
 	const struct walk_rule *rule;
+	bool was_exact;
 	__u32 n = *nr;
+	int err;
 
 	if (!(s->leaf && s->skip_leaf)) {
 		if (n >= s->max || n >= WALK_MAX_FRAMES)
@@ -447,9 +449,11 @@ static WALK_INLINE int walk__step(struct walk_state *s, void *env, __u64 *ips, _
 	rule = walk__find_rule(s, env);
 	if (!rule || rule->cfa == WALK_CFA_UNKNOWN)
 		return s->leaf && s->call_site ? walk__leave_entry(s, env) : WALK_NO_CFI;
-	if (rule->cfa == WALK_CFA_SIGNAL && !s->exact && n < *nr)
+	was_exact = s->exact;
+	err = walk__leave(s, env, rule);
+	if (err == WALK_RUNNING && rule->cfa == WALK_CFA_SIGNAL && !was_exact && n < *nr)
 		ips[n & (WALK_MAX_FRAMES - 1)]++;
-	return walk__leave(s, env, rule);
+	return err;
 }
 
 #endif /* PERF_CHURN_BPF_WALK_H */

@@ -68,6 +68,9 @@ test_sample_identity()
 	recorded "inherited blocks" -c 1 -o "$T/data" "$WL/inherited" &&
 		is "a child's frees of blocks that its parent has are marked so" "23 23" \
 			"$(tally "$T/data" total.free_inherited total.free_unseen | paste -sd' ')"
+	recorded "blocks of vfork's children" -c 1 -o "$T/data" "$WL/vforker" &&
+		is "a vfork child's block is its parent's: no free of an unseen one" "23 23 0" \
+			"$(tally "$T/data" total.allocs total.frees total.free_unseen | paste -sd' ')"
 	recorded "cross-thread frees" -c 1 -o "$T/data" "$WL/crossfree" 2000 &&
 		is "each free by another thread is marked so" 2000 "$(tally "$T/data" total.free_cross_thread)"
 }

@@ -263,22 +263,19 @@ static int note_unmatched(struct model *m, const struct model_free *f)
 /* What the free tells about its block; *known: its allocation is one that the report is about. */
 static int match_free(struct model *m, const struct model_free *f, bool *known)
 {
-	const struct live_block *b;
-
 	*known = false;
 	if (f->flags & CHURN_F_UNSEEN) {
 		note_unseen(m, f);
 		return 0;
 	}
-	b = live__find(m->live, f->seq);
-	if (!b)
+	if (!live__find(m->live, f->seq))
 		return note_unmatched(m, f);
+	/*
+	 * Of another process, it is a child of vfork's in its parent's memory: a forked child's copy of a
+	 * block is another block, which the recorder does not take for the parent's.
+	 */
 	*known = true;
-	if (b->pid == f->pid)
-		return end_block(m, f);
-	/* A forked child frees its copy; the parent's block lives on. */
-	m->report.check.nr_freed_inherited++;
-	return 0;
+	return end_block(m, f);
 }
 
 int model__add_free(struct model *m, const struct model_free *f)
