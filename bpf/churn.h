@@ -27,6 +27,7 @@ enum churn_event_id {
 	CHURN_WINDOW_ID	= 65004,
 	CHURN_PROBE_ID	= 65005,
 	CHURN_RANGE_ID	= 65006,
+	CHURN_STACKS_ID	= 65007,
 };
 
 /* The entry point that was called. Append only. */
@@ -218,5 +219,34 @@ struct churn_range {
 	char object[128];
 };
 _Static_assert(sizeof(struct churn_range) == 192, "churn_range is ABI");
+
+/**
+ * struct churn_stacks - Where user stacks ended that were walked by call frame information, since the
+ *	recording began: the last of these samples counts. Its event is there in such recordings only.
+ * @nr_complete: At the thread's start.
+ * @nr_max: As deep as was asked for (--max-stack).
+ * @nr_no_map: At an address in no known mapping.
+ * @nr_no_table: In a file whose call frame information was not read in time.
+ * @nr_no_cfi: In code without call frame information, of a file that has some.
+ * @nr_fault: Where the stack could not be read.
+ * @nr_stuck: At a frame that is not above the one it has called.
+ * @nr_no_reg: At a frame that only a register tells which is not followed.
+ * @nr_no_user: There was no user stack: kernel threads.
+ * @nr_copied: Of all these, walked by the recorder from a copy.
+ */
+struct churn_stacks {
+	struct churn_common common;
+	__u64 nr_complete;
+	__u64 nr_max;
+	__u64 nr_no_map;
+	__u64 nr_no_table;
+	__u64 nr_no_cfi;
+	__u64 nr_fault;
+	__u64 nr_stuck;
+	__u64 nr_no_reg;
+	__u64 nr_no_user;
+	__u64 nr_copied;
+};
+_Static_assert(sizeof(struct churn_stacks) == 88, "churn_stacks is ABI");
 
 #endif /* PERF_CHURN_BPF_CHURN_H */

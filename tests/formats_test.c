@@ -22,6 +22,7 @@ struct want {
 #define FREE(name)	FIELD(CHURN_FREE_ID, churn_free, name)
 #define WINDOW(name)	FIELD(CHURN_WINDOW_ID, churn_window, name)
 #define PROBE(name)	FIELD(CHURN_PROBE_ID, churn_probe, name)
+#define STACKS(name)	FIELD(CHURN_STACKS_ID, churn_stacks, name)
 #define RANGE(name)	FIELD(CHURN_RANGE_ID, churn_range, name)
 
 static const struct want wants[] = {
@@ -38,10 +39,14 @@ static const struct want wants[] = {
 	PROBE(symbol), PROBE(object),
 	RANGE(start), RANGE(end), RANGE(offset), RANGE(how), RANGE(build_id_bytes),
 	RANGE(build_id), RANGE(pad), RANGE(object),
+	STACKS(nr_complete), STACKS(nr_max), STACKS(nr_no_map), STACKS(nr_no_table),
+	STACKS(nr_no_cfi), STACKS(nr_fault), STACKS(nr_stuck), STACKS(nr_no_reg),
+	STACKS(nr_no_user), STACKS(nr_copied),
 };
 
 static const __u32 ids[] = {
 	CHURN_ALLOC_ID, CHURN_FREE_ID, CHURN_WINDOW_ID, CHURN_PROBE_ID, CHURN_RANGE_ID,
+	CHURN_STACKS_ID,
 };
 
 #define NR(array)	(sizeof(array) / sizeof((array)[0]))

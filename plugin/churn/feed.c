@@ -344,6 +344,18 @@ static int take_probe(struct feed *f, const struct role *role, const struct pdsa
 	return model__add_probe(f->model, &p);
 }
 
+/* Of the whole recording, whatever the filters. */
+static int take_stacks(struct feed *f, const struct role *role, const struct pdsample *s)
+{
+	struct churn_stacks stacks;
+
+	if (role__stacks(role, s, &stacks))
+		model__check(f->model)->nr_bad++;
+	else
+		model__set_stacks(f->model, &stacks);
+	return 0;
+}
+
 /* The site of a CPU sample, for filters: its first frame outside allocator and wrappers. */
 static bool site_passes(const struct feed *f, size_t nr_user)
 {
@@ -426,6 +438,8 @@ static int handle_sample(void *ctx, const struct pdsample *s)
 		return take_window(f, role, s);
 	case ROLE_PROBE:
 		return take_probe(f, role, s);
+	case ROLE_STACKS:
+		return take_stacks(f, role, s);
 	case ROLE_FOREIGN:
 		return take_foreign(f, role, s);
 	case ROLE_RANGE:

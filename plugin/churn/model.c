@@ -352,6 +352,11 @@ static struct report_probe *find_probe(struct model *m, const struct report_prob
 	return NULL;
 }
 
+void model__set_stacks(struct model *m, const struct churn_stacks *stacks)
+{
+	m->report.walks = *stacks;
+}
+
 int model__add_probe(struct model *m, const struct churn_probe *p)
 {
 	struct report_probe probe = {

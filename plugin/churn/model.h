@@ -77,6 +77,9 @@ int model__add_window(struct model *m, __u32 pid, const struct churn_window *w);
 /** model__add_probe() - Strings are copied. */
 int model__add_probe(struct model *m, const struct churn_probe *p);
 
+/** model__set_stacks() - How walks by call frame information have ended so far. */
+void model__set_stacks(struct model *m, const struct churn_stacks *stacks);
+
 /** enum model_cpu_flags - What was on a CPU sample's stack. */
 enum model_cpu_flags {
 	CPU_ALLOCATOR		= 1 << 0,

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <linux/types.h>
 
+#include "bpf/churn.h"
 #include "hist.h"
 
 struct stacks;
@@ -189,6 +190,7 @@ struct report {
 	struct report_totals totals;
 	struct report_cpu cpu;
 	struct report_check check;
+	struct churn_stacks walks;	/* all zero: none were walked by CFI */
 	enum report_verdict verdict;
 
 	struct report_class sizes[LOG2_CLASSES], lives[LOG2_CLASSES];

@@ -57,6 +57,14 @@ static const struct field_desc range_fields[] = {
 #define RANGE_BUILD_ID	4
 #define RANGE_OBJECT	5
 
+static const struct field_desc stacks_fields[] = {
+	FIELD(churn_stacks, nr_complete), FIELD(churn_stacks, nr_max),
+	FIELD(churn_stacks, nr_no_map), FIELD(churn_stacks, nr_no_table),
+	FIELD(churn_stacks, nr_no_cfi), FIELD(churn_stacks, nr_fault),
+	FIELD(churn_stacks, nr_stuck), FIELD(churn_stacks, nr_no_reg),
+	FIELD(churn_stacks, nr_no_user), FIELD(churn_stacks, nr_copied), {0}
+};
+
 static const struct role_desc {
 	const char *event;
 	enum role_kind kind;
@@ -68,6 +76,7 @@ static const struct role_desc {
 	{ "churn:window", ROLE_WINDOW, window_fields, 16 },
 	{ "churn:probe", ROLE_PROBE, probe_fields, 4 },
 	{ "churn:range", ROLE_RANGE, range_fields, 4 },
+	{ "churn:stacks", ROLE_STACKS, stacks_fields, 10 },
 };
 
 static const struct role_desc *find_desc(enum role_kind kind)
@@ -240,6 +249,11 @@ int role__range(const struct role *role, const struct pdsample *s, struct churn_
 	    pdfield__str(role->fields[RANGE_OBJECT], s, ret->object, sizeof(ret->object)))
 		return -EINVAL;
 	return 0;
+}
+
+int role__stacks(const struct role *role, const struct pdsample *s, struct churn_stacks *ret)
+{
+	return decode(role, s, ret);
 }
 
 int role__foreign(const struct role *role, const struct pdsample *s, __u64 *size_bytes)

@@ -22,6 +22,7 @@ enum role_kind {
 	ROLE_WINDOW,
 	ROLE_PROBE,
 	ROLE_RANGE,
+	ROLE_STACKS,
 	ROLE_FOREIGN,		/* an allocation seen by a probe that is not ours */
 };
 
@@ -60,6 +61,7 @@ int role__free(const struct role *role, const struct pdsample *s, struct churn_f
 int role__window(const struct role *role, const struct pdsample *s, struct churn_window *ret);
 int role__probe(const struct role *role, const struct pdsample *s, struct churn_probe *ret);
 int role__range(const struct role *role, const struct pdsample *s, struct churn_range *ret);
+int role__stacks(const struct role *role, const struct pdsample *s, struct churn_stacks *ret);
 int role__foreign(const struct role *role, const struct pdsample *s, __u64 *size_bytes);
 
 #endif /* PERF_CHURN_CHURN_ROLES_H */

@@ -43,6 +43,8 @@ struct recording {
 	__u64 slice_start_ns, window_start_ns;
 	__u64 slice_hits;
 	__u64 first_ns, last_ns;
+	pid_t place_pid;		/* where samples are shown that belong nowhere */
+	__u64 place_ip;
 	__u64 end_ns;
 	__u64 round_ns;
 	int nr_cpus;
@@ -100,12 +102,12 @@ static int add_stack_ids(const struct rings *rings, struct pdwriter_event *event
 static int describe_events(struct recording *r)
 {
 	struct ring_event events[CPU_EVENT_MAX + 3];
-	struct pdwriter_event out[CPU_EVENT_MAX + 6];
-	struct perf_event_attr attrs[CPU_EVENT_MAX + 6];
+	struct pdwriter_event out[CPU_EVENT_MAX + 7];
+	struct perf_event_attr attrs[CPU_EVENT_MAX + 7];
 	struct pdwriter_info info = {
 		.argc = r->opts->argc, .argv = r->opts->argv, .clockid = CLOCK_MONOTONIC,
 	};
-	__u64 ids[3], *more_ids = NULL;
+	__u64 ids[4], *more_ids = NULL;
 	size_t nr, i;
 	int err = 0;
 
@@ -128,6 +130,11 @@ static int describe_events(struct recording *r)
 	own_event(&out[nr], &attrs[nr], &ids[2], "churn:range", CHURN_RANGE_ID,
 		  SYNTHETIC_RANGE_SAMPLE_ID);
 	nr++;
+	if (r->callchains) {
+		own_event(&out[nr], &attrs[nr], &ids[3], "churn:stacks", CHURN_STACKS_ID,
+			  SYNTHETIC_STACKS_SAMPLE_ID);
+		nr++;
+	}
 	err = err ?: event_ids__new(events, r->opts->nr_events, &r->event_ids) ?:
 	      pdwriter__start(r->out, out, nr, &info);
 	free(more_ids);
@@ -354,8 +361,33 @@ static int close_window(struct recording *r, pid_t pid, const struct churn_total
 	if (ret <= 0)
 		return ret;
 	count_window(r, &w);
+	r->place_pid = pid;
+	r->place_ip = totals->malloc_ip;
 	return own_sample__write(r->out, SYNTHETIC_WINDOW_SAMPLE_ID, pid, totals->malloc_ip, &w,
 				 sizeof(w));
+}
+
+/* How the walks ended up to now; without a process to show it in there was none. */
+static int write_stacks(struct recording *r)
+{
+	struct churn_stacks out = { .common.type = CHURN_STACKS_ID };
+	struct callchains_counts c;
+
+	if (!r->callchains || !r->place_pid)
+		return 0;
+	callchains__counts(r->callchains, &c);
+	out.nr_complete = c.nr_ends[WALK_END];
+	out.nr_max = c.nr_ends[WALK_MAX];
+	out.nr_no_map = c.nr_ends[WALK_NO_MAP];
+	out.nr_no_table = c.nr_ends[WALK_PENDING];
+	out.nr_no_cfi = c.nr_ends[WALK_NO_CFI];
+	out.nr_fault = c.nr_ends[WALK_FAULT];
+	out.nr_stuck = c.nr_ends[WALK_STUCK];
+	out.nr_no_reg = c.nr_ends[WALK_NO_REG];
+	out.nr_no_user = c.nr_ends[WALK_NO_USER];
+	out.nr_copied = c.nr_copied;
+	return own_sample__write(r->out, SYNTHETIC_STACKS_SAMPLE_ID, r->place_pid, r->place_ip,
+				 &out, sizeof(out));
 }
 
 static int close_windows(struct recording *r, __u64 end_ns)
@@ -429,7 +461,7 @@ int recording__tick(struct recording *r)
 	if (err || now - r->window_start_ns < WINDOW_NS)
 		return err;
 	r->window_start_ns = now;
-	err = close_windows(r, now);
+	err = close_windows(r, now) ?: write_stacks(r);
 	take_notes(r, true);
 	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
 	return err ?: pdwriter__checkpoint(r->out);
@@ -464,7 +496,7 @@ int recording__finish(struct recording *r)
 	err = settle_last(r);
 	r->counts.nr_uncounted = probes__nr_uncounted(r->probes);
 	/* With -a there are always programs that sleep. */
-	err = err ?: close_windows(r, r->end_ns) ?:
+	err = err ?: close_windows(r, r->end_ns) ?: write_stacks(r) ?:
 	      own_samples__write_images(r->out, r->probes,
 					!r->opts->system_wide && ran_for_a_while(r)) ?:
 	      pdwriter__round(r->out);

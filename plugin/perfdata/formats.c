@@ -83,6 +83,15 @@ static const char range_format[] =
 	"REC->object, REC->start, REC->end, REC->offset, "
 	"__print_symbolic(REC->how, " HOW_NAMES ")\n";
 
+static const char stacks_format[] =
+	"name: stacks\nID: 65007\n" COMMON
+	U64(nr_complete, 8) U64(nr_max, 16) U64(nr_no_map, 24) U64(nr_no_table, 32)
+	U64(nr_no_cfi, 40) U64(nr_fault, 48) U64(nr_stuck, 56) U64(nr_no_reg, 64)
+	U64(nr_no_user, 72) U64(nr_copied, 80)
+	"\nprint fmt: \"nr_complete=%llu nr_max=%llu nr_no_map=%llu nr_no_table=%llu nr_no_cfi=%llu nr_fault=%llu nr_stuck=%llu nr_no_reg=%llu nr_no_user=%llu nr_copied=%llu\", "
+	"REC->nr_complete, REC->nr_max, REC->nr_no_map, REC->nr_no_table, REC->nr_no_cfi, "
+	"REC->nr_fault, REC->nr_stuck, REC->nr_no_reg, REC->nr_no_user, REC->nr_copied\n";
+
 static const struct {
 	__u32 id;
 	const char *name, *text;
@@ -92,6 +101,7 @@ static const struct {
 	{ CHURN_WINDOW_ID, "window", window_format },
 	{ CHURN_PROBE_ID, "probe", probe_format },
 	{ CHURN_RANGE_ID, "range", range_format },
+	{ CHURN_STACKS_ID, "stacks", stacks_format },
 };
 
 const char *churn_format__text(__u32 id)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * synthetic.h - samples that the recorder makes itself: churn:window, churn:probe, churn:range.
+ * synthetic.h - samples that the recorder makes itself: churn:window, churn:probe, churn:range,
+ * churn:stacks.
  */
 #ifndef PERF_CHURN_TRACE_SYNTHETIC_H
 #define PERF_CHURN_TRACE_SYNTHETIC_H
@@ -14,6 +15,7 @@
 #define SYNTHETIC_WINDOW_SAMPLE_ID	0x6368757257ULL
 #define SYNTHETIC_PROBE_SAMPLE_ID	0x6368757250ULL
 #define SYNTHETIC_RANGE_SAMPLE_ID	0x6368757252ULL
+#define SYNTHETIC_STACKS_SAMPLE_ID	0x6368757253ULL
 
 #define SYNTHETIC_MAX_BYTES		320
 

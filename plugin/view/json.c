@@ -246,6 +246,22 @@ static void print_probes(struct json_out *j, const struct report *r)
 	json__close(j, ']');
 }
 
+static void print_walks(struct json_out *j, const struct churn_stacks *s)
+{
+	json__open(j, "walks", '{');
+	json__u64(j, "complete", s->nr_complete);
+	json__u64(j, "max_stack", s->nr_max);
+	json__u64(j, "no_map", s->nr_no_map);
+	json__u64(j, "no_table", s->nr_no_table);
+	json__u64(j, "no_cfi", s->nr_no_cfi);
+	json__u64(j, "fault", s->nr_fault);
+	json__u64(j, "stuck", s->nr_stuck);
+	json__u64(j, "no_register", s->nr_no_reg);
+	json__u64(j, "no_user", s->nr_no_user);
+	json__u64(j, "copied", s->nr_copied);
+	json__close(j, '}');
+}
+
 static void print_check(struct json_out *j, const struct report *r)
 {
 	const struct report_check *c = &r->check;
@@ -266,6 +282,7 @@ static void print_check(struct json_out *j, const struct report *r)
 	json__u64(j, "stacks_repaired", c->nr_repaired);
 	json__u64(j, "stacks_cut", c->nr_cut);
 	json__u64(j, "stacks_empty", c->nr_no_stack);
+	print_walks(j, &r->walks);
 	json__u64(j, "frames", c->nr_frames);
 	json__u64(j, "frames_unmapped", c->nr_unmapped);
 	json__u64(j, "frames_unnamed", c->nr_unnamed);

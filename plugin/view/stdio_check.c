@@ -65,6 +65,36 @@ static void print_stacks(FILE *out, const struct report *r)
 		c->nr_cut, c->nr_no_stack);
 }
 
+static void print_end(FILE *out, const char **before, __u64 nr, const char *what)
+{
+	if (!nr)
+		return;
+	fprintf(out, "%s%llu %s", *before, nr, what);
+	*before = ", ";
+}
+
+/* Of all stacks in the file, those of CPU samples, too. */
+static void print_walks(FILE *out, const struct report *r)
+{
+	const struct churn_stacks *s = &r->walks;
+	__u64 cut = s->nr_max + s->nr_no_map + s->nr_no_table + s->nr_no_cfi + s->nr_fault +
+		    s->nr_stuck + s->nr_no_reg;
+	const char *before = " (";
+
+	if (!s->nr_complete && !cut)
+		return;
+	fprintf(out, "#   walks    : %llu of %llu stacks by call frame information reach their thread's start, %llu cut",
+		s->nr_complete, s->nr_complete + cut, cut);
+	print_end(out, &before, s->nr_max, "at --max-stack");
+	print_end(out, &before, s->nr_no_map, "at an unknown address");
+	print_end(out, &before, s->nr_no_table, "at a file not read in time");
+	print_end(out, &before, s->nr_no_cfi, "at code without CFI");
+	print_end(out, &before, s->nr_fault, "at unreadable memory");
+	print_end(out, &before, s->nr_stuck, "at frames out of order");
+	print_end(out, &before, s->nr_no_reg, "at an unknown register");
+	fprintf(out, "%s; %llu walked from copies\n", cut ? ")" : "", s->nr_copied);
+}
+
 static void print_frees(FILE *out, const struct report *r)
 {
 	const struct report_check *c = &r->check;
@@ -117,6 +147,7 @@ void print_self_check(FILE *out, const struct report *r, const struct view_opts 
 		print_each_probe(out, r);
 	print_events(out, r);
 	print_stacks(out, r);
+	print_walks(out, r);
 	print_frees(out, r);
 	print_scaled(out, r);
 	print_names(out, r);
