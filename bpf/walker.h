@@ -29,6 +29,7 @@
 /* Settings, written between open and load. */
 const volatile bool walking;			/* else the kernel's callchains are used */
 const volatile __u32 max_stack = 127;
+const volatile __u32 verify_every;		/* so many CPU samples, one is copied as well; 0: none */
 
 
 /* Set by the recorder while it has no room for copies. */
@@ -615,6 +616,26 @@ struct {
 	__type(value, __u32);
 } cpu_stacks SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__type(key, __u32);
+	__type(value, __u32);
+} cpu_copies SEC(".maps");
+
+__u64 nr_cpu_samples;
+
+/* The kernel adds registers and stack: an unwinder of others tells whether the walk was right. */
+static __always_inline void emit_for_verification(struct bpf_perf_event_data *ctx,
+						  const struct walk_slot *slot)
+{
+	if (!verify_every || slot->head.status == WALK_NO_USER ||
+	    __sync_fetch_and_add(&nr_cpu_samples, 1) % verify_every)
+		return;
+	if (bpf_perf_event_output(ctx, &cpu_copies, BPF_F_CURRENT_CPU, (void *)&slot->head,
+				  sizeof(slot->head)))
+		__sync_fetch_and_add(&nr_lost_cpu_output, 1);
+}
+
 /* A sample of a CPU event: the same with its true stack; the event's own sample is dropped. */
 SEC("perf_event")
 int churn_cpu(struct bpf_perf_event_data *ctx)
@@ -636,6 +657,8 @@ int churn_cpu(struct bpf_perf_event_data *ctx)
 	}
 	if (walk_slot__emit(ctx, slot, &cpu_stacks, 0))
 		__sync_fetch_and_add(&nr_lost_cpu_output, 1);
+	else
+		emit_for_verification(ctx, slot);
 	walk_slot__give(slot);
 	return 0;
 }

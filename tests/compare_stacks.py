@@ -12,8 +12,9 @@ A has the chains to be judged (recorded ones), B those that perf unwound itself 
 Samples belong together when their tid and time are equal; several of a time are taken in order.
 
 Compared are the user's frames, from the leaf on. Addresses are equal when they are the same or, but for the
-leaf, when B's is one less: perf prints the addresses it unwound that way. Where dso is printed, it must be
-equal, too. The copy behind B may be too short: a chain of B that does not reach the thread's start counts
+leaf, when B's is one less: perf prints the addresses it unwound that way. B's leaf may be one more: between
+a breakpoint and its handler the registers are those behind it. Where dso is printed, it must be equal, too.
+From a return probe's trampoline on B says nothing. The copy behind B may be too short: a chain of B that does not reach the thread's start counts
 as cut, and only what it has is compared. Of a chain that does, A must have every frame and no other.
 
 A thread's start is: _start, _dl_start_user, clone, clone3, __start_context; the caller of
@@ -36,6 +37,7 @@ import sys
 import script_stream
 
 START = r"^(_start|_dl_start_user|(__)?clone3?|__start_context)(@.*)?$"
+TRAMPOLINE = 0x7fffffffe000     # the last page of a process
 BEFORE_START = re.compile(r"^__libc_start_main")
 
 
@@ -93,7 +95,17 @@ class Starts:
 def is_same(depth, a, b):
     if a.dso and b.dso and a.dso != b.dso:
         return False
-    return a.ip == b.ip or (depth > 0 and a.ip - 1 == b.ip)
+    if depth == 0:
+        return b.ip - a.ip in (0, 1)
+    return a.ip - b.ip in (0, 1)
+
+
+def cut_at_trampoline(frames):
+    """A return probe's trampoline stands in place of the caller's address: nothing behind it is true."""
+    for depth, frame in enumerate(frames):
+        if frame.dso == "[uprobes]" or TRAMPOLINE - 16 <= frame.ip < TRAMPOLINE + 4096:
+            return frames[:depth]
+    return frames
 
 
 def name(frame):
@@ -108,12 +120,14 @@ class Comparison:
         self.shown = []
 
     def add(self, tid, a, b):
+        whole, b = b, cut_at_trampoline(b)
+        self.counts["trampolines"] += len(b) < len(whole)
         self.counts["samples"] += 1
         a_done, b_done = self.starts.reached(tid, a), self.starts.reached(tid, b)
         self.counts["a_start"] += a_done
         self.counts["b_start"] += b_done
         self.counts["a_deeper"] += len(a) > len(b)
-        kind = self.first_difference(a, b, b_done)
+        kind = self.first_difference(a, b, b_done and len(b) == len(whole))
         if kind is None:
             self.counts["equal_samples"] += 1
         else:
@@ -161,6 +175,7 @@ def print_counts(c, only_a, only_b):
     print(f"ips: {c['ips']} compared, {c['equal_ips']} equal ({share(c['equal_ips'], c['ips']):.3f} %)")
     print(f"thread's start reached: A {c['a_start']} ({share(c['a_start'], n):.2f} %), "
           f"B {c['b_start']} ({share(c['b_start'], n):.2f} %); A is deeper in {c['a_deeper']}")
+    print(f"B is cut at a return probe's trampoline: {c['trampolines']}")
 
 
 def print_differences(comparison, nr):

@@ -31,6 +31,7 @@
 #include "util/msg.h"
 
 #define DELAY_STEP_MS	5
+#define VERIFY_EVERY	10	/* CPU samples: one is copied as well */
 #define FIRST_EXACT	1000	/* fits every ring; see struct probes_opts */
 #define MAX_TRIES	5	/* threads may end while events are opened on them */
 
@@ -155,6 +156,7 @@ static int load_probes(struct record *r)
 		.uid = opts->uid,
 		.walking = opts->callgraph == CALLGRAPH_WALK,
 		.max_stack = opts->max_stack,
+		.verify_every = opts->verify_stacks ? VERIFY_EVERY : 0,
 		.choose_threads = opts->no_inherit && !opts->system_wide,
 	};
 	int err;
@@ -182,7 +184,8 @@ static int open_rings_on(struct record *r, const struct record_threads *all,
 		.nr_events = opts->nr_events,
 		.freq_hz = opts->freq_hz,
 		.callgraph = opts->callgraph,
-		.stack_bytes = opts->stack_bytes,
+		.stack_bytes = opts->verify_stacks ? MAX_STACK_BYTES : opts->stack_bytes,
+		.verify = opts->verify_stacks,
 		.pages = opts->pages,
 		.churn_pages = opts->churn_pages,
 	};
@@ -242,7 +245,7 @@ static int synthesise_process(struct record *r, pid_t pid)
 {
 	struct callchains *chains = recording__callchains(r->recording);
 	int err = synth__process(recording__writer(r->recording), pid,
-				 r->opts->callgraph == CALLGRAPH_DWARF);
+				 r->opts->callgraph == CALLGRAPH_DWARF || r->opts->verify_stacks);
 
 	if (!err && chains)
 		callchains__add_process(chains, pid);

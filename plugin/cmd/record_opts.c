@@ -22,7 +22,6 @@
 #define DEFAULT_FREQ_HZ		999
 #define DEFAULT_STACK_BYTES	8192
 #define DEFAULT_MAX_STACK	127	/* perf's */
-#define MAX_STACK_BYTES		65528
 #define MAX_PERIOD		(1ULL << 24)
 #define DEFAULT_PAGES		128	/* 512 KB, as perf record */
 #define DWARF_PAGES		1024
@@ -194,7 +193,7 @@ static void set_defaults(struct record_opts *opts)
 	bool exact = opts->period == 1;
 
 	if (!opts->pages)
-		opts->pages = opts->callgraph == CALLGRAPH_DWARF ? DWARF_PAGES : DEFAULT_PAGES;
+		opts->pages = opts->callgraph == CALLGRAPH_DWARF || opts->verify_stacks ? DWARF_PAGES : DEFAULT_PAGES;
 	if (!opts->churn_pages)
 		opts->churn_pages = exact || opts->callgraph == CALLGRAPH_DWARF ?
 				    EXACT_CHURN_PAGES : SAMPLED_CHURN_PAGES;
@@ -385,6 +384,8 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 			     parse_call_graph),
 		OPT_STRING(0, "max-stack", &t.max_stack, "frames",
 			   "Frames of a callchain at most (default 127; with --call-graph auto up to 512)"),
+		OPT_BOOLEAN(0, "verify-stacks", &opts->verify_stacks,
+			    "Copy the stack, too, of one CPU sample in ten (event stack-copy), to compare"),
 		OPT_STRING('p', "pid", &t.pids, "pid", "Record these running processes, comma separated"),
 		OPT_STRING('t', "tid", &t.tids, "tid", "Record these threads only, comma separated"),
 		OPT_BOOLEAN('i', "no-inherit", &t.no_inherit,

@@ -9,6 +9,8 @@
 #include "trace/probes.h"
 #include "trace/rings.h"
 
+#define MAX_STACK_BYTES	65528
+
 /**
  * struct record_opts - What the user asked `perf churn record` for.
  * @period: 0: adapt to about 1000 samples a second and CPU.
@@ -26,6 +28,7 @@ struct record_opts {
 	enum callgraph callgraph;
 	__u32 stack_bytes;
 	__u32 max_stack;
+	bool verify_stacks;
 	const char *output;
 	size_t pages, churn_pages;
 	unsigned int delay_ms;

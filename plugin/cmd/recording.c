@@ -43,6 +43,7 @@ struct recording {
 	__u64 slice_start_ns, window_start_ns;
 	__u64 slice_hits;
 	__u64 first_ns, last_ns;
+	__u64 walked_ns;		/* time of the last stack from the walker */
 	pid_t place_pid;		/* where samples are shown that belong nowhere */
 	__u64 place_ip;
 	__u64 end_ns;
@@ -63,7 +64,7 @@ static __u64 now_ns(void)
 static void file_attr(struct perf_event_attr *attr, const struct ring_event *event, bool walked)
 {
 	*attr = *event->attr;
-	if (walked && strncmp(event->name, "dummy", 5))
+	if (walked && strcmp(event->name, "dummy:HG"))
 		attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
 	if (!event->tracepoint)
 		return;
@@ -101,7 +102,7 @@ static int add_stack_ids(const struct rings *rings, struct pdwriter_event *event
 
 static int describe_events(struct recording *r)
 {
-	struct ring_event events[CPU_EVENT_MAX + 3];
+	struct ring_event events[CPU_EVENT_MAX + 4];
 	struct pdwriter_event out[CPU_EVENT_MAX + 7];
 	struct perf_event_attr attrs[CPU_EVENT_MAX + 7];
 	struct pdwriter_info info = {
@@ -279,8 +280,8 @@ static int write_stack_sample(void *ctx, const struct callchains_sample *sample)
 	return pdwriter__write(r->out, sample->record, sample->record->size);
 }
 
-static int take_stack_sample(struct recording *r, const struct perf_event_header *record,
-			     bool is_cpu)
+static int take_walked_sample(struct recording *r, const struct perf_event_header *record,
+			      bool is_cpu)
 {
 	int err = callchains__take(r->callchains, record, is_cpu);
 
@@ -288,6 +289,27 @@ static int take_stack_sample(struct recording *r, const struct perf_event_header
 		return err;
 	r->counts.nr_malformed++;
 	return 0;
+}
+
+/*
+ * Samples with stack copies go into the file as they are, with the time of the walked stack before
+ * them in the ring, which they are the copy of: by that they are found.
+ */
+static int write_copy(struct recording *r, const struct perf_event_header *record)
+{
+	memcpy(r->finished, record, record->size);	/* the ring is read-only */
+	memcpy(r->finished + 32, &r->walked_ns, sizeof(r->walked_ns));
+	return pdwriter__write(r->out, r->finished, record->size);
+}
+
+static int take_stack_sample(struct recording *r, const struct perf_event_header *record,
+			     bool is_cpu)
+{
+	if (is_cpu && rings__is_copy(r->rings, record))
+		return write_copy(r, record);
+	if (is_cpu && record->size >= 40)
+		memcpy(&r->walked_ns, (const char *)record + 32, sizeof(r->walked_ns));
+	return take_walked_sample(r, record, is_cpu);
 }
 
 /* PERF_RECORD_LOST: u64 id, u64 lost. */

@@ -88,6 +88,7 @@ static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int
 	skel->rodata->cpu_filtered = opts->cpus != NULL;
 	skel->rodata->walking = opts->walking;
 	skel->rodata->max_stack = opts->max_stack;
+	skel->rodata->verify_every = opts->verify_every;
 	skel->rodata->tid_filtered = opts->choose_threads;
 	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:
 	       bpf_map__set_max_entries(skel->maps.tid_selected,
@@ -96,6 +97,7 @@ static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int
 	       bpf_map__set_max_entries(skel->maps.alloc_events, nr_cpus) ?:
 	       bpf_map__set_max_entries(skel->maps.free_events, nr_cpus) ?:
 	       bpf_map__set_max_entries(skel->maps.cpu_stacks, nr_cpus) ?:
+	       bpf_map__set_max_entries(skel->maps.cpu_copies, nr_cpus) ?:
 	       bpf_map__set_max_entries(skel->maps.walk_copies, nr_cpus * WALKER_COPIES);
 }
 

@@ -47,6 +47,7 @@ enum probe_method {
  * @uid: Only threads of this user, (uid_t)-1: all.
  * @walking: Walk stacks by CFI (walker.h), if the kernel takes these programs.
  * @max_stack: Frames a walk ends at.
+ * @verify_every: Of so many CPU samples one is copied, too; 0: none.
  * @choose_threads: Only threads named by probes__add_threads().
  */
 struct probes_opts {
@@ -59,6 +60,7 @@ struct probes_opts {
 	uid_t uid;
 	bool walking;
 	__u32 max_stack;
+	__u32 verify_every;
 	bool choose_threads;
 };
 

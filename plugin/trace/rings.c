@@ -36,6 +36,7 @@ struct rings {
 	const struct cpu_event *cpu_events;
 	size_t nr_cpu_events;
 	struct perf_evsel *stack;	/* NULL: no walker */
+	struct perf_evsel *copy;	/* NULL: nothing to verify */
 	struct perf_evsel *alloc, *free, *track;
 	int *cpus;			/* of the churn rings */
 	int nr_cpus;
@@ -116,7 +117,7 @@ static void init_track_attr(struct perf_event_attr *attr, const struct rings_opt
 	attr->mmap = 1;
 	attr->mmap2 = 1;
 	/* An unwinder finds .eh_frame in mappings that are not executable. */
-	attr->mmap_data = opts->callgraph == CALLGRAPH_DWARF;
+	attr->mmap_data = opts->callgraph == CALLGRAPH_DWARF || opts->verify;
 	attr->build_id = 1;
 	attr->comm = 1;
 	attr->comm_exec = 1;
@@ -169,11 +170,32 @@ static int set_maps(struct perf_evlist *evlist, const char *cpu_list, const pid_
 	return -EINVAL;
 }
 
+/* In the same rings, so that a copy stands right behind the walked stack. */
+static int create_stack_events(struct rings *r, const struct rings_opts *opts)
+{
+	struct perf_event_attr attr;
+
+	if (opts->callgraph != CALLGRAPH_WALK)
+		return 0;
+	init_stack_attr(&attr, opts);
+	r->stack = add_event(r->sets[RINGS_STACK], &attr, true);
+	if (!r->stack)
+		return -ENOMEM;
+	if (!opts->verify)
+		return 0;
+	attr.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr.sample_regs_user = USER_REGS_MASK;
+	attr.sample_stack_user = opts->stack_bytes;
+	r->copy = add_event(r->sets[RINGS_STACK], &attr, true);
+	return r->copy ? 0 : -ENOMEM;
+}
+
 static int create_sets(struct rings *r, const struct rings_opts *opts)
 {
 	bool system_wide = !opts->nr_tids;
 	struct perf_event_attr attr;
 	size_t i;
+	int err;
 
 	for (i = 0; i < RINGS_NR; i++) {
 		r->sets[i] = perf_evlist__new();
@@ -187,12 +209,9 @@ static int create_sets(struct rings *r, const struct rings_opts *opts)
 		if (!r->cpu_evsels[i])
 			return -ENOMEM;
 	}
-	if (opts->callgraph == CALLGRAPH_WALK) {
-		init_stack_attr(&attr, opts);
-		r->stack = add_event(r->sets[RINGS_STACK], &attr, true);
-		if (!r->stack)
-			return -ENOMEM;
-	}
+	err = create_stack_events(r, opts);
+	if (err)
+		return err;
 	init_churn_attr(&attr, opts);
 	r->alloc = add_event(r->sets[RINGS_CHURN], &attr, true);
 	r->free = add_event(r->sets[RINGS_CHURN], &attr, true);
@@ -453,6 +472,26 @@ int rings__stack_fd(const struct rings *r, int idx)
 	return *(int *)xyarray__entry(r->stack->fd, idx, 0);
 }
 
+int rings__copy_fd(const struct rings *r, int idx)
+{
+	return r->copy ? *(int *)xyarray__entry(r->copy->fd, idx, 0) : -1;
+}
+
+bool rings__is_copy(const struct rings *r, const struct perf_event_header *sample)
+{
+	__u64 id;
+	__u32 i;
+
+	if (!r->copy || sample->size < sizeof(*sample) + sizeof(id))
+		return false;
+	memcpy(&id, sample + 1, sizeof(id));
+	for (i = 0; i < r->copy->ids; i++) {
+		if (r->copy->id[i] == id)
+			return true;
+	}
+	return false;
+}
+
 int rings__each_cpu_event(const struct rings *r, int (*visit)(void *ctx, int fd), void *ctx)
 {
 	int cpu, thread, err;
@@ -497,12 +536,14 @@ size_t rings__events(const struct rings *r, struct ring_event *events, size_t ma
 {
 	size_t n = 0;
 
-	if (max < r->nr_cpu_events + 3)
+	if (max < r->nr_cpu_events + 4)
 		return 0;
 	for (; n < r->nr_cpu_events; n++)
 		describe(&events[n], r->cpu_evsels[n], r->cpu_events[n].name, 0);
 	describe(&events[n++], r->alloc, "churn:alloc", CHURN_ALLOC_ID);
 	describe(&events[n++], r->free, "churn:free", CHURN_FREE_ID);
 	describe(&events[n++], r->track, "dummy:HG", 0);
+	if (r->copy)
+		describe(&events[n++], r->copy, "stack-copy", 0);
 	return n;
 }

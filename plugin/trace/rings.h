@@ -47,6 +47,7 @@ enum callgraph {
  *	cpu-clock); the caller says so.
  * @freq_hz: Samples a second of each CPU event.
  * @callgraph, @stack_bytes: Kind of callchains; bytes of user stack with CALLGRAPH_DWARF.
+ * @verify: With CALLGRAPH_WALK: a further event, whose samples carry stack copies for an unwinder.
  * @pages, @churn_pages: Ring sizes in pages a CPU, powers of two.
  */
 struct rings_opts {
@@ -62,6 +63,7 @@ struct rings_opts {
 	__u64 freq_hz;
 	enum callgraph callgraph;
 	__u32 stack_bytes;
+	bool verify;
 	size_t pages;
 	size_t churn_pages;
 };
@@ -102,6 +104,12 @@ int rings__cpus(const struct rings *r, const int **cpus);
 /** rings__stack_fd() - bpf-output event of the @idx'th CPU for stacks of CPU samples. */
 int rings__stack_fd(const struct rings *r, int idx);
 
+/** rings__copy_fd() - The same for stack copies; -1: there is none. */
+int rings__copy_fd(const struct rings *r, int idx);
+
+/** rings__is_copy() - Is it a sample of the event with stack copies? */
+bool rings__is_copy(const struct rings *r, const struct perf_event_header *sample);
+
 /** rings__each_cpu_event() - Call @visit with the descriptor of each CPU event that was opened. */
 int rings__each_cpu_event(const struct rings *r, int (*visit)(void *ctx, int fd), void *ctx);
 
@@ -120,7 +128,7 @@ struct ring_event {
 	__u32 tracepoint;
 };
 
-/** rings__events() - CPU events, churn:alloc, churn:free, tracking event. */
+/** rings__events() - CPU events, churn:alloc, churn:free, tracking event, stack copies if any. */
 size_t rings__events(const struct rings *r, struct ring_event *events, size_t max);
 
 /** rings__stack_event() - The event of RINGS_STACK, which has no place in the file but its ids. */

@@ -178,6 +178,10 @@ int walker__connect(struct walker *w, const struct rings *rings)
 		fd = rings__stack_fd(rings, i);
 		err = bpf_map__update_elem(w->skel->maps.cpu_stacks, &cpus[i], sizeof(cpus[i]),
 					   &fd, sizeof(fd), BPF_ANY);
+		fd = rings__copy_fd(rings, i);
+		if (!err && fd >= 0)
+			err = bpf_map__update_elem(w->skel->maps.cpu_copies, &cpus[i],
+						   sizeof(cpus[i]), &fd, sizeof(fd), BPF_ANY);
 	}
 	err = err ?: rings__each_cpu_event(rings, put_on_event, w);
 	if (err)
