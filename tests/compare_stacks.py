@@ -3,6 +3,7 @@
 """Compare two callchains of the same samples, frame by frame.
 
     compare_stacks.py [options] A B
+    compare_stacks.py [options] --events A B FILE       both are in FILE, told by their events
 
 A and B: what stock perf prints with
 
@@ -195,14 +196,17 @@ def parse_args():
     parser.add_argument("--show", type=int, default=5)
     parser.add_argument("--min-equal", type=float, default=0)
     parser.add_argument("--min-start", type=float, default=0)
-    parser.add_argument("a")
-    parser.add_argument("b")
+    parser.add_argument("--events", nargs=2, metavar=("A", "B"))
+    parser.add_argument("files", nargs="+")
     return parser.parse_args()
 
 
 def main():
     args = parse_args()
-    a, b = load(args.a, args.event), load(args.b, args.event)
+    if args.events:
+        a, b = (load(args.files[0], event) for event in args.events)
+    else:
+        a, b = (load(file, args.event) for file in args.files)
     comparison = Comparison(Starts(a, b, args.start))
     only_a = only_b = 0
     for key in sorted(a.keys() | b.keys()):

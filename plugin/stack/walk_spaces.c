@@ -451,9 +451,9 @@ static void fill(struct walk_spaces *s, struct generation *g)
 	}
 }
 
-static void publish(struct walk_spaces *s, struct walk_process *p)
+/* Programs of the past and ended processes: only for stacks that were copied then. */
+static void publish(struct walk_spaces *s, struct walk_process *p, struct generation *g)
 {
-	struct generation *g = p->newest;
 	struct walk_proc proc = { .since_ns = g->since_ns };
 	struct published *old = g->published, *new;
 
@@ -465,28 +465,38 @@ static void publish(struct walk_spaces *s, struct walk_process *p)
 	fill(s, g);
 	proc.first = new->first;
 	proc.nr = new->nr;
-	s->mem->set_proc(s->mem->ctx, p->pid, &proc);
+	if (g == p->newest && !p->ended_ns)
+		s->mem->set_proc(s->mem->ctx, p->pid, &proc);
 	put_published(s, old);
+}
+
+static bool is_pending(const struct walk_spaces *s, const struct generation *g)
+{
+	__u32 i;
+
+	for (i = 0; g->published && i < g->published->nr; i++) {
+		if (s->mem->maps[g->published->first + i].kind == WALK_MAP_PENDING)
+			return true;
+	}
+	return false;
 }
 
 /*
  * A table is there that mappings wait for. What the walker reads now is not changed: a mapping
  * whose fields change one by one would lead it astray.
  */
-static void mark_all(struct walk_spaces *s)
+static void mark_pending(struct walk_spaces *s)
 {
 	struct hashmap_entry *entry;
-	size_t bucket, i;
+	struct generation *g;
+	size_t bucket;
 
 	hashmap__for_each_entry(s->processes, entry, bucket) {
 		struct walk_process *p = entry->pvalue;
-		struct generation *g = p->newest;
 
-		for (i = 0; g->published && i < g->published->nr; i++) {
-			if (s->mem->maps[g->published->first + i].kind == WALK_MAP_PENDING) {
+		for (g = p->newest; g; g = g->older) {
+			if (is_pending(s, g))
 				mark_changed(s, g);
-				break;
-			}
 		}
 	}
 }
@@ -494,14 +504,17 @@ static void mark_all(struct walk_spaces *s)
 static void publish_changed(struct walk_spaces *s)
 {
 	struct hashmap_entry *entry;
+	struct generation *g;
 	size_t bucket;
 
 	s->any_changed = false;
 	hashmap__for_each_entry(s->processes, entry, bucket) {
 		struct walk_process *p = entry->pvalue;
 
-		if (p->newest->changed && !p->ended_ns)
-			publish(s, p);
+		for (g = p->newest; g; g = g->older) {
+			if (g->changed)
+				publish(s, p, g);
+		}
 	}
 }
 
@@ -545,7 +558,7 @@ bool walk_spaces__update(struct walk_spaces *s, __u64 pass_ns)
 	if (s->nr_held)
 		act_on_held(s, pass_ns);
 	if (walk_files__changed(s->files))
-		mark_all(s);
+		mark_pending(s);
 	if (s->any_changed)
 		publish_changed(s);
 	if (pass_ns > s->pruned_ns + KEEP_NS)
