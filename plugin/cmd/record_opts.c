@@ -383,7 +383,7 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 			     "Callchains by CFI, by frame pointers, from stack copies of so many bytes (default auto; 8192); --no-call-graph: none",
 			     parse_call_graph),
 		OPT_STRING(0, "max-stack", &t.max_stack, "frames",
-			   "Frames of a callchain at most (default 127; with --call-graph auto up to 512)"),
+			   "Frames of a callchain at most, up to 512; with --call-graph auto (default 127)"),
 		OPT_BOOLEAN(0, "verify-stacks", &opts->verify_stacks,
 			    "Copy the stack, too, of one CPU sample in ten (event stack-copy), to compare"),
 		OPT_STRING('p', "pid", &t.pids, "pid", "Record these running processes, comma separated"),
