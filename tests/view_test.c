@@ -412,6 +412,15 @@ TEST_F(report, cut_stacks_walked_by_cfi_are_explained)
 			 "information: the self-check says where\n"));
 }
 
+TEST_F(report, stacks_cut_at_max_stack_should_have_a_larger_one)
+{
+	struct churn_stacks walks = { .nr_complete = 10, .nr_max = 7, .nr_no_map = 6 };
+
+	model__set_stacks(self->m, &walks);
+	EXPECT_TRUE(says(self, CALL_GRAPH_CFI, "most stacks end early, at the limit of --max-stack: "
+			 "record with a larger one\n"));
+}
+
 TEST_F(report, perf_record_has_no_better_way_than_copies)
 {
 	self->rec.has_weights = false;

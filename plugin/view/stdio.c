@@ -78,6 +78,9 @@ static void print_losses(FILE *out, const struct report *r)
 /* perf record has no better way than copies. */
 static const char *why_stacks_end(const struct report *r)
 {
+	const struct churn_stacks *w = &r->walks;
+	bool is_max_stack = w->nr_max > w->nr_no_map + w->nr_no_table + w->nr_no_cfi + w->nr_fault +
+					w->nr_stuck + w->nr_no_reg;
 	bool ours = r->recording.has_weights;
 
 	switch (r->recording.call_graph) {
@@ -88,7 +91,8 @@ static const char *why_stacks_end(const struct report *r)
 		return ours ? "as copies are too small for deep ones: record with --call-graph auto, or dwarf,SIZE" :
 			      "as copies are too small for deep ones: record with --call-graph dwarf,SIZE";
 	default:
-		return "though walked by call frame information: the self-check says where";
+		return is_max_stack ? "at the limit of --max-stack: record with a larger one" :
+				      "though walked by call frame information: the self-check says where";
 	}
 }
 
