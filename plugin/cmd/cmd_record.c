@@ -139,7 +139,7 @@ static int choose_callgraph(struct record *r)
 		return 0;
 	pr_info("This kernel cannot walk stacks for us: recording copies of %u bytes, as --call-graph dwarf does.\n",
 		opts->stack_bytes);
-	opts->callgraph = CALLGRAPH_DWARF;
+	record_opts__copy_stacks(opts);
 	return 0;
 }
 

@@ -201,6 +201,15 @@ static void set_defaults(struct record_opts *opts)
 		opts->max_blocks = exact ? EXACT_MAX_BLOCKS : SAMPLED_MAX_BLOCKS;
 }
 
+void record_opts__copy_stacks(struct record_opts *opts)
+{
+	opts->callgraph = CALLGRAPH_DWARF;
+	opts->verify_stacks = false;
+	if (!opts->pages_given)
+		opts->pages = opts->churn_pages = 0;
+	set_defaults(opts);
+}
+
 static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 {
 	__u64 delay = 0, blocks = 0, max_stack = DEFAULT_MAX_STACK;
@@ -218,6 +227,7 @@ static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 		if (!pages_option(t->mmap_pages, &opts->pages))
 			return false;
 		opts->churn_pages = opts->pages;
+		opts->pages_given = true;
 	}
 	return true;
 }
