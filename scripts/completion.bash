@@ -48,7 +48,7 @@ _perf_churn_reply()
 		return
 		;;
 	--call-graph)
-		COMPREPLY=($(compgen -W 'fp dwarf' -- "$cur"))
+		COMPREPLY=($(compgen -W 'auto fp dwarf' -- "$cur"))
 		return
 		;;
 	--method)

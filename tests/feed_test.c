@@ -30,7 +30,7 @@
 			 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | \
 			 PERF_SAMPLE_CALLCHAIN)
 
-enum { ID_CPU = 1, ID_ALLOC, ID_FREE, ID_WINDOW, ID_PROBE, ID_RANGE };
+enum { ID_CPU = 1, ID_ALLOC, ID_FREE, ID_WINDOW, ID_PROBE, ID_RANGE, ID_STACKS };
 
 /* Functions to stand on the stacks; the names of two mean something to the report. */
 #define FUNCTION(name) \
@@ -71,13 +71,16 @@ static void set_event(struct pdwriter_event *e, struct perf_event_attr *attr, __
 	*e = (struct pdwriter_event){ .attr = attr, .name = name, .ids = &ids[id], .nr_ids = 1 };
 }
 
-static int start_file(struct pdwriter *w, bool with_churn, __u64 no_type)
+/* How many of the events a file has, in their order. */
+enum { CPU_ONLY = 1, WITH_CHURN = 6, WITH_STACKS = 7 };
+
+static int start_file(struct pdwriter *w, int nr_events, __u64 no_type)
 {
 	static const char *argv[] = { "perf", "churn", "record", "--", "./my prog" };
 	struct pdwriter_info info = { .argc = 5, .argv = argv, .clockid = CLOCK_MONOTONIC };
-	struct perf_event_attr attrs[6];
-	struct pdwriter_event events[6];
-	__u64 ids[7];
+	struct perf_event_attr attrs[7];
+	struct pdwriter_event events[7];
+	__u64 ids[8];
 	int i;
 
 	set_event(&events[0], &attrs[0], ids, PERF_TYPE_HARDWARE, 0, "cycles", ID_CPU);
@@ -91,9 +94,11 @@ static int start_file(struct pdwriter *w, bool with_churn, __u64 no_type)
 		  ID_PROBE);
 	set_event(&events[5], &attrs[5], ids, PERF_TYPE_TRACEPOINT, CHURN_RANGE_ID, "churn:range",
 		  ID_RANGE);
-	for (i = 0; i < 6; i++)
+	set_event(&events[6], &attrs[6], ids, PERF_TYPE_TRACEPOINT, CHURN_STACKS_ID,
+		  "churn:stacks", ID_STACKS);
+	for (i = 0; i < 7; i++)
 		attrs[i].sample_type &= ~no_type;
-	return pdwriter__start(w, events, with_churn ? 6 : 1, &info);
+	return pdwriter__start(w, events, nr_events, &info);
 }
 
 static void end_record(FIXTURE_DATA(feed) *self)
@@ -303,7 +308,7 @@ FIXTURE_SETUP(feed)
 	unlink(self->path);
 	ASSERT_EQ(0, names__new(NULL, 0, &self->names));
 	ASSERT_EQ(0, pdwriter__new(self->path, &self->w));
-	ASSERT_EQ(0, start_file(self->w, true, 0));
+	ASSERT_EQ(0, start_file(self->w, WITH_CHURN, 0));
 	write_comm(self, PID, "prog", 0, SEC);
 	write_own_map(self, PID, SEC);
 }
@@ -409,17 +414,66 @@ TEST_F(feed, cpu_share_of_a_site_is_unknown_by_frame_pointers)
 	EXPECT_TRUE(isnan(self->r->cpu.share.value));
 }
 
+/* The file anew, with other events. */
+static int restart_file(FIXTURE_DATA(feed) *self, int nr_events, __u64 no_type)
+{
+	pdwriter__free(self->w);
+	unlink(self->path);
+	return pdwriter__new(self->path, &self->w) ?: start_file(self->w, nr_events, no_type);
+}
+
+TEST_F(feed, cpu_share_of_a_site_is_known_by_call_frame_information)
+{
+	__u64 in_free[] = { AT(_int_free), AT(feed_leaf), AT(feed_main), 0 };
+	int i;
+
+	ASSERT_EQ(0, restart_file(self, WITH_STACKS, 0));
+	write_comm(self, PID, "prog", 0, SEC);
+	write_own_map(self, PID, SEC);
+	write_alloc(self, PID, SEC, leaf_chain(), 8, 1);
+	for (i = 0; i < 40; i++)
+		write_sample(self, ID_CPU, PID, SEC + i, i < 10 ? in_free : leaf_chain(), NULL, 0);
+	ASSERT_EQ(0, word_list__parse(&self->filter.symbols, "feed_leaf"));
+	ASSERT_EQ(0, read_report(self));
+	EXPECT_EQ(40, self->r->cpu.nr_samples);
+	EXPECT_EQ(0.25, self->r->cpu.share.value);
+}
+
+TEST_F(feed, callchains_are_by_frame_pointers_unless_the_file_says_more)
+{
+	ASSERT_EQ(0, read_report(self));
+	EXPECT_EQ(CALL_GRAPH_FP, self->r->recording.call_graph);
+	EXPECT_EQ(CALL_GRAPH_FP, self->r->recording.cpu_call_graph);
+}
+
+TEST_F(feed, with_the_event_stacks_callchains_are_by_call_frame_information)
+{
+	ASSERT_EQ(0, restart_file(self, WITH_STACKS, 0));
+	ASSERT_EQ(0, read_report(self));
+	EXPECT_EQ(CALL_GRAPH_CFI, self->r->recording.call_graph);
+	EXPECT_EQ(CALL_GRAPH_CFI, self->r->recording.cpu_call_graph);
+	EXPECT_EQ(0, self->r->check.nr_bad);
+}
+
+TEST_F(feed, the_last_stacks_sample_counts)
+{
+	struct churn_stacks s = { .common.type = CHURN_STACKS_ID, .nr_complete = 1 };
+
+	ASSERT_EQ(0, restart_file(self, WITH_STACKS, 0));
+	write_sample(self, ID_STACKS, PID, SEC, other_chain(), &s, sizeof(s));
+	s.nr_complete = 23;
+	s.nr_max = 2;
+	s.nr_copied = 3;
+	write_sample(self, ID_STACKS, PID, 2 * SEC, other_chain(), &s, sizeof(s));
+	ASSERT_EQ(0, read_report(self));
+	EXPECT_EQ(23, self->r->walks.nr_complete);
+	EXPECT_EQ(2, self->r->walks.nr_max);
+	EXPECT_EQ(3, self->r->walks.nr_copied);
+}
+
 TEST_F(feed, the_file_says_whether_it_has_call_graphs)
 {
-	char path[] = "/tmp/churn-feed-XXXXXX";
-
-	close(mkstemp(path));
-	unlink(path);
-	pdwriter__free(self->w);
-	ASSERT_EQ(0, pdwriter__new(path, &self->w));
-	ASSERT_EQ(0, start_file(self->w, true, PERF_SAMPLE_CALLCHAIN));
-	unlink(self->path);
-	strcpy(self->path, path);
+	ASSERT_EQ(0, restart_file(self, WITH_STACKS, PERF_SAMPLE_CALLCHAIN));
 	ASSERT_EQ(0, read_report(self));
 	EXPECT_EQ(CALL_GRAPH_NONE, self->r->recording.call_graph);
 	EXPECT_EQ(CALL_GRAPH_NONE, self->r->recording.cpu_call_graph);
@@ -686,7 +740,7 @@ TEST(a_file_without_allocation_events_is_refused)
 	unlink(path);
 	ASSERT_EQ(0, names__new(NULL, 0, (struct names **)&opts.names));
 	ASSERT_EQ(0, pdwriter__new(path, &w));
-	ASSERT_EQ(0, start_file(w, false, 0));
+	ASSERT_EQ(0, start_file(w, CPU_ONLY, 0));
 	ASSERT_EQ(0, pdwriter__finish(w));
 	ASSERT_EQ(0, pdreader__open(path, &reader));
 	ASSERT_EQ(0, machine__new(&machine_opts, &machine));

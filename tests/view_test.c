@@ -377,6 +377,76 @@ TEST_F(report, probes_of_others)
 				 &self->opts));
 }
 
+/* What the text says of @call_graph when each stack is cut. */
+static bool says(FIXTURE_DATA(report) *self, enum call_graph call_graph, const char *want)
+{
+	char *text;
+	bool found;
+
+	self->rec.call_graph = call_graph;
+	make_exact(self->m);
+	model__check(self->m)->nr_cut = model__check(self->m)->nr_allocs = 23;
+	if (model__finish(self->m, &self->rec, 2000000000, true, &self->r))
+		return false;
+	text = render(view__stdio, self->r, &self->opts);
+	found = text && strstr(text, want);
+	free(text);
+	return found;
+}
+
+TEST_F(report, cut_stacks_by_frame_pointers_should_be_walked_by_cfi)
+{
+	EXPECT_TRUE(says(self, CALL_GRAPH_FP, "most stacks end early, as in code without frame "
+			 "pointers: record with --call-graph auto\n"));
+}
+
+TEST_F(report, cut_stack_copies_should_be_walked_by_cfi)
+{
+	EXPECT_TRUE(says(self, CALL_GRAPH_DWARF, "most stacks end early, as copies are too small "
+			 "for deep ones: record with --call-graph auto, or dwarf,SIZE\n"));
+}
+
+TEST_F(report, cut_stacks_walked_by_cfi_are_explained)
+{
+	EXPECT_TRUE(says(self, CALL_GRAPH_CFI, "most stacks end early, though walked by call frame "
+			 "information: the self-check says where\n"));
+}
+
+TEST_F(report, stacks_cut_at_max_stack_should_have_a_larger_one)
+{
+	struct churn_stacks walks = { .nr_complete = 10, .nr_max = 7, .nr_no_map = 6 };
+
+	model__set_stacks(self->m, &walks);
+	EXPECT_TRUE(says(self, CALL_GRAPH_CFI, "most stacks end early, at the limit of --max-stack: "
+			 "record with a larger one\n"));
+}
+
+TEST_F(report, perf_record_has_no_better_way_than_copies)
+{
+	self->rec.has_weights = false;
+	EXPECT_TRUE(says(self, CALL_GRAPH_FP, "record with --call-graph dwarf\n"));
+}
+
+TEST_F(report, stacks_walked_by_cfi_are_called_so)
+{
+	struct churn_stacks walks = { .nr_complete = 20, .nr_max = 1, .nr_no_map = 2, .nr_copied = 4 };
+	char *text;
+
+	make_exact(self->m);
+	self->rec.call_graph = self->rec.cpu_call_graph = CALL_GRAPH_CFI;
+	model__set_stacks(self->m, &walks);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, true, &self->r));
+	text = render(view__json, self->r, &self->opts);
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, "\"call_graph\": \"cfi\""));
+	EXPECT_NE(NULL, strstr(text, "\"cpu_call_graph\": \"cfi\""));
+	free(text);
+	text = render(view__stdio, self->r, &self->opts);
+	ASSERT_NE(NULL, text);
+	EXPECT_NE(NULL, strstr(text, "20 of 23 stacks by call frame information reach their thread's start, 3 cut (1 at --max-stack, 2 at an unknown address); 4 walked from copies\n"));
+	free(text);
+}
+
 TEST_F(report, nothing_hit)
 {
 	add_probe(self->m, "malloc", CHURN_FN_MALLOC, 0, true);

@@ -88,11 +88,14 @@ static int join_events(const struct pdreader *r, const struct roles *roles, stru
 	return 0;
 }
 
-static enum call_graph call_graph_of(const struct pdevent *event)
+/* Attributes tell no more than that there are callchains, whoever walked them. */
+static enum call_graph call_graph_of(const struct roles *roles, const struct pdevent *event)
 {
 	if (event->attr.sample_type & PERF_SAMPLE_STACK_USER)
 		return CALL_GRAPH_DWARF;
-	return event->attr.sample_type & PERF_SAMPLE_CALLCHAIN ? CALL_GRAPH_FP : CALL_GRAPH_NONE;
+	if (!(event->attr.sample_type & PERF_SAMPLE_CALLCHAIN))
+		return CALL_GRAPH_NONE;
+	return roles->has[ROLE_STACKS] ? CALL_GRAPH_CFI : CALL_GRAPH_FP;
 }
 
 int describe_recording(const struct pdreader *r, const struct roles *roles,
@@ -111,9 +114,9 @@ int describe_recording(const struct pdreader *r, const struct roles *roles,
 		.nr_late = info->nr_late,
 	};
 	if (roles->alloc)
-		ret->call_graph = call_graph_of(roles->alloc);
+		ret->call_graph = call_graph_of(roles, roles->alloc);
 	if (roles->cpu) {
-		ret->cpu_call_graph = call_graph_of(roles->cpu);
+		ret->cpu_call_graph = call_graph_of(roles, roles->cpu);
 		ret->cpu_event = roles->cpu->name;
 		if (roles->cpu->attr.freq)
 			ret->freq_hz = roles->cpu->attr.sample_freq;

@@ -547,8 +547,9 @@ int feed__report(struct feed *f, const struct report **ret)
 	if (err)
 		return err;
 	rec.filtered = filter__is_set(filter);
-	/* Only a stack copy has the allocator's caller for sure, and so the site of a CPU sample. */
-	rec.share_unknown = filter__has_site(filter) && rec.cpu_call_graph != CALL_GRAPH_DWARF;
+	/* From inside the allocator, frame pointers miss its caller, and so a CPU sample's site. */
+	rec.share_unknown = filter__has_site(filter) && (rec.cpu_call_graph == CALL_GRAPH_FP ||
+							 rec.cpu_call_graph == CALL_GRAPH_NONE);
 	rec.duration_s = last > first ? (last - first) / 1e9 : 0;
 	return model__finish(f->model, &rec, last, filter__only_pids(filter), ret);
 }

@@ -34,6 +34,7 @@ struct estimate {
 /** enum call_graph - How stacks came into the file. */
 enum call_graph {
 	CALL_GRAPH_FP,		/* walked by the kernel, along frame pointers */
+	CALL_GRAPH_CFI,		/* walked while recording, by call frame information */
 	CALL_GRAPH_DWARF,	/* copied, and unwound by the report */
 	CALL_GRAPH_NONE,	/* the innermost frame alone */
 };

@@ -139,7 +139,7 @@ static int choose_callgraph(struct record *r)
 		return 0;
 	pr_info("This kernel cannot walk stacks for us: recording copies of %u bytes, as --call-graph dwarf does.\n",
 		opts->stack_bytes);
-	opts->callgraph = CALLGRAPH_DWARF;
+	record_opts__copy_stacks(opts);
 	return 0;
 }
 
@@ -163,9 +163,8 @@ static int load_probes(struct record *r)
 
 	if (wants_trace_events(r) && !trace_events__check())
 		probes.method = PROBE_EVENT;
-	return probes__new(&probes, &r->probes) ?: choose_callgraph(r);
 	err = probes__new(&probes, &r->probes);
-	return err ?: judge_method(r);
+	return err ?: judge_method(r) ?: choose_callgraph(r);
 }
 
 static int open_rings_on(struct record *r, const struct record_threads *all,

@@ -201,6 +201,15 @@ static void set_defaults(struct record_opts *opts)
 		opts->max_blocks = exact ? EXACT_MAX_BLOCKS : SAMPLED_MAX_BLOCKS;
 }
 
+void record_opts__copy_stacks(struct record_opts *opts)
+{
+	opts->callgraph = CALLGRAPH_DWARF;
+	opts->verify_stacks = false;
+	if (!opts->pages_given)
+		opts->pages = opts->churn_pages = 0;
+	set_defaults(opts);
+}
+
 static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 {
 	__u64 delay = 0, blocks = 0, max_stack = DEFAULT_MAX_STACK;
@@ -218,6 +227,7 @@ static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 		if (!pages_option(t->mmap_pages, &opts->pages))
 			return false;
 		opts->churn_pages = opts->pages;
+		opts->pages_given = true;
 	}
 	return true;
 }
@@ -383,7 +393,7 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 			     "Callchains by CFI, by frame pointers, from stack copies of so many bytes (default auto; 8192); --no-call-graph: none",
 			     parse_call_graph),
 		OPT_STRING(0, "max-stack", &t.max_stack, "frames",
-			   "Frames of a callchain at most (default 127; with --call-graph auto up to 512)"),
+			   "Frames of a callchain at most, up to 512; with --call-graph auto (default 127)"),
 		OPT_BOOLEAN(0, "verify-stacks", &opts->verify_stacks,
 			    "Copy the stack, too, of one CPU sample in ten (event stack-copy), to compare"),
 		OPT_STRING('p', "pid", &t.pids, "pid", "Record these running processes, comma separated"),

@@ -31,6 +31,7 @@ struct record_opts {
 	bool verify_stacks;
 	const char *output;
 	size_t pages, churn_pages;
+	bool pages_given;
 	unsigned int delay_ms;
 	bool quiet;
 	int verbose;
@@ -60,5 +61,8 @@ struct record_opts {
  */
 int record_opts__parse(struct record_opts *opts, int argc, const char **argv);
 void record_opts__exit(struct record_opts *opts);
+
+/** record_opts__copy_stacks() - As if --call-graph dwarf had been asked for, with its larger rings. */
+void record_opts__copy_stacks(struct record_opts *opts);
 
 #endif /* PERF_CHURN_CMD_RECORD_OPTS_H */

@@ -25,7 +25,8 @@ static void print_lost(struct json_out *j, const struct report *r)
 static const char *call_graph_name(enum call_graph call_graph)
 {
 	static const char *const names[] = {
-		[CALL_GRAPH_FP] = "fp", [CALL_GRAPH_DWARF] = "dwarf", [CALL_GRAPH_NONE] = "none",
+		[CALL_GRAPH_FP] = "fp", [CALL_GRAPH_CFI] = "cfi",
+		[CALL_GRAPH_DWARF] = "dwarf", [CALL_GRAPH_NONE] = "none",
 	};
 
 	return names[call_graph];

@@ -75,19 +75,34 @@ static void print_losses(FILE *out, const struct report *r)
 	fprintf(out, "%s\n", *separator ? "" : "nothing");
 }
 
+/* perf record has no better way than copies. */
+static const char *why_stacks_end(const struct report *r)
+{
+	const struct churn_stacks *w = &r->walks;
+	bool is_max_stack = w->nr_max > w->nr_no_map + w->nr_no_table + w->nr_no_cfi + w->nr_fault +
+					w->nr_stuck + w->nr_no_reg;
+	bool ours = r->recording.has_weights;
+
+	switch (r->recording.call_graph) {
+	case CALL_GRAPH_FP:
+		return ours ? "as in code without frame pointers: record with --call-graph auto" :
+			      "as in code without frame pointers: record with --call-graph dwarf";
+	case CALL_GRAPH_DWARF:
+		return ours ? "as copies are too small for deep ones: record with --call-graph auto, or dwarf,SIZE" :
+			      "as copies are too small for deep ones: record with --call-graph dwarf,SIZE";
+	default:
+		return is_max_stack ? "at the limit of --max-stack: record with a larger one" :
+				      "though walked by call frame information: the self-check says where";
+	}
+}
+
 static void print_stack_note(FILE *out, const struct report *r)
 {
-	bool cut = r->check.nr_cut * 2 > r->check.nr_allocs;
-
 	if (r->recording.call_graph == CALL_GRAPH_NONE)
 		fputs("# note     : recorded without call graph: sites are the allocator's callers,"
 		      " wrappers or not: record with -g\n", out);
-	else if (cut && r->recording.call_graph == CALL_GRAPH_FP)
-		fputs("# note     : most stacks end early, as in code without frame pointers:"
-		      " record with --call-graph dwarf\n", out);
-	else if (cut)
-		fputs("# note     : most stacks end early, as copies are too small for deep ones:"
-		      " record with --call-graph dwarf,SIZE\n", out);
+	else if (r->check.nr_cut * 2 > r->check.nr_allocs)
+		fprintf(out, "# note     : most stacks end early, %s\n", why_stacks_end(r));
 }
 
 static void print_other_events(FILE *out, const struct report_recording *rec)
