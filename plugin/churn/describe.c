@@ -66,6 +66,7 @@ int describe_recording(const struct pdreader *r, const struct roles *roles,
 		.has_weights = !roles->has[ROLE_FOREIGN],
 		.has_frees = roles->has[ROLE_FREE],
 		.truncated = info->truncated,
+		.unfinished = info->unfinished,
 	};
 	if (roles->cpu) {
 		ret->cpu_event = roles->cpu->name;

@@ -33,14 +33,15 @@ struct estimate {
  * @has_frees: Frees were recorded.
  * @has_windows: Exact totals were recorded.
  * @filtered: Options left some samples out.
- * @truncated: The file ends early.
+ * @truncated: The file ends early, or is damaged.
+ * @unfinished: The recorder did not live to finish it, or could not write it.
  */
 struct report_recording {
 	const char *command, *method, *cpu_event, *hostname;
 	double freq_hz, duration_s;
 	__u64 sample_period;
 	int nr_cpus;
-	bool has_weights, has_frees, has_windows, filtered, truncated;
+	bool has_weights, has_frees, has_windows, filtered, truncated, unfinished;
 };
 
 /**
@@ -181,6 +182,9 @@ bool report__is_lower_bound(const struct report *r);
 
 /** report__has_gaps() - Something is missing: losses, or time without probes. */
 bool report__has_gaps(const struct report *r);
+
+/** report__why_cut() - Why the file is not the whole recording; NULL when it is. */
+const char *report__why_cut(const struct report *r);
 
 /** report__rate() - @count per second, 0 for a recording without duration. */
 double report__rate(const struct report *r, double count);

@@ -93,6 +93,10 @@ static int judge_gaps(const struct report *r, const struct report_opts *opts)
 	if (!opts->strict || !report__has_gaps(r))
 		return 0;
 	fflush(stdout);
+	if (report__why_cut(r)) {
+		pr_err("--strict: the recording was cut short: %s\n", report__why_cut(r));
+		return -EIO;
+	}
 	pr_err("--strict: the recording is not complete: %llu churn samples and %llu others lost, %.3f s without probes\n",
 	       report__nr_lost(r), r->losses.perf_other, r->losses.gap_ns / 1e9);
 	return -EIO;

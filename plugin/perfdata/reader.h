@@ -35,6 +35,8 @@ struct pdevent {
  * struct pdinfo - The feature sections; a string is NULL where the file has none.
  * @data_bytes: Size of the data section.
  * @truncated: The file is not whole: data, or feature sections behind it, are cut short or damaged.
+ * @unfinished: The recorder did not live to finish the recording, or could not write it; the file may
+ *	well be whole.
  */
 struct pdinfo {
 	const char *hostname, *osrelease, *version, *arch, *cpudesc;
@@ -44,7 +46,7 @@ struct pdinfo {
 	__u64 total_mem_kb;
 	int clockid;				/* -1: unknown */
 	__u64 data_bytes;
-	bool truncated;
+	bool truncated, unfinished;
 };
 
 /**

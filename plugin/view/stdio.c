@@ -24,9 +24,9 @@ static void print_recording(FILE *out, const struct report *r)
 		fputs(" of ", out);
 		print_text(out, rec->hostname);
 	}
-	if (rec->truncated)
-		fputs("; the file ends early", out);
 	fputc('\n', out);
+	if (report__why_cut(r))
+		fprintf(out, "# warning  : the recording was cut short: %s\n", report__why_cut(r));
 }
 
 static void print_events(FILE *out, const struct report *r)
@@ -72,7 +72,10 @@ static void print_losses(FILE *out, const struct report *r)
 			format_ns(buf, l->gap_ns));
 		separator = ", ";
 	}
-	fprintf(out, "%s\n", *separator ? "" : "nothing");
+	if (report__why_cut(r))
+		fprintf(out, "%swhat came after the cut\n", separator);
+	else
+		fprintf(out, "%s\n", *separator ? "" : "nothing");
 }
 
 static void print_notes(FILE *out, const struct report *r)
@@ -126,7 +129,8 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 	fprintf(out, "%s%s%s: ", opts->color ? "\033[1m" : "", words[r->verdict],
 		opts->color ? "\033[0m" : "");
 	if (r->verdict == VERDICT_EMPTY) {
-		fputs("none was seen in this recording\n", out);
+		fprintf(out, "none was seen in this recording%s\n",
+			report__why_cut(r) ? ", which was cut short" : "");
 		return;
 	}
 	if (r->cpu.nr_samples)
@@ -142,7 +146,7 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 static const char *bound_mark(const struct report *r)
 {
 	if (r->recording.has_windows)
-		return r->losses.gap_ns || r->recording.truncated ? ">=" : "";
+		return r->losses.gap_ns || report__why_cut(r) ? ">=" : "";
 	return report__is_lower_bound(r) ? ">=" : "";
 }
 
