@@ -269,22 +269,54 @@ test_permissions()
 	reap "$pid"
 }
 
-test_full_disk()
+# cut_short NAME FILE - a recording that was not finished: nobody takes it for a whole one
+cut_short()
 {
 	local status=0
 
-	mkdir "$T/small"
-	if ! mount -t tmpfs -o size=2M perf-churn-test "$T/small" 2>/dev/null; then
-		skip "a full disk" "cannot mount a tmpfs here"
-		return
-	fi
-	mounts+=("$T/small")
-	record -c 1 -o "$T/small/data" "$WL/shares" 20000 || status=$?
-	check "a full disk: fails (status $status)" test $status -ne 0 -a $status -lt 124
-	has "a full disk: says so" 'small/data.*No space left' "$T/err"
-	is "a full disk: says so once" 1 "$(grep -c 'No space left' "$T/err")"
-	check "a full disk: what fitted can be read" "$PERF" report -i "$T/small/data" --stdio >"$T/out" 2>"$T/err"
-	has "a full disk: with its samples" "of event 'churn:alloc'" "$T/out"
+	check "$1: what fitted can be read" "$PERF" report -i "$2" --stdio >"$T/out" 2>"$T/err"
+	has "$1: with its samples" "of event 'churn:alloc'" "$T/out"
+	lacks "$1: stock perf warns of nothing" '[Ww]arning|WARNING|corrupt|truncated|[Ee]rror' "$T/err"
+	check "$1: the report is printed" report -i "$2"
+	has "$1: the report says that it was cut short" '^# warning  : the recording was cut short' "$T/out"
+	lacks "$1: and not that nothing was lost" '^# lost     : nothing' "$T/out"
+	is "$1: so does the JSON" True "$(json "$2" recording.truncated)"
+	report --strict -i "$2" || status=$?
+	is "$1: --strict fails" 1 $status
+	has "$1: --strict says why" '^--strict: the recording was cut short' "$T/err"
+}
+
+# no_room NAME FILE REASON COMMAND... - record to it; the command ends by itself
+no_room()
+{
+	local name=$1 file=$2 status=0
+
+	timeout -k 5 "$LIMIT_S" "${@:4}" >"$T/out" 2>"$T/err" || status=$?
+	is "$name: fails" 1 $status
+	has "$name: says so" "$(basename "$file"): cannot write: $3" "$T/err"
+	is "$name: says so once" 1 "$(grep -c "$3" "$T/err")"
+	has "$name: the command runs to its end" '^loop: [0-9]+ pairs' "$T/out"
+	is "$name: says how much there is" "Cut short, $(stat -c %s "$file" | awk '{ printf "%.3f", $1 / 1048576 }') MB" \
+		"$(grep -o 'Cut short, .* MB' "$T/err")"
+	cut_short "$name" "$file"
+}
+
+test_no_room()
+{
+	local kb
+
+	no_room "a limit of the file's size" "$T/limited" 'File too large' bash -c "ulimit -f 64; exec \"\$@\"" - \
+		perf-churn record -c 1 -o "$T/limited" "$WL/loop" -n 50000
+	for kb in 64 2048; do
+		mkdir "$T/small$kb"
+		if ! mount -t tmpfs -o size=${kb}k perf-churn-test "$T/small$kb" 2>/dev/null; then
+			skip "a full disk" "cannot mount a tmpfs here"
+			return
+		fi
+		mounts+=("$T/small$kb")
+		no_room "a full disk of $kb KB" "$T/small$kb/data" 'No space left on device' \
+			perf-churn record -c 1 -o "$T/small$kb/data" "$WL/loop" -n 50000
+	done
 }
 
 # signalled SIGNAL - of the recorder, for a launched command and for an attached one
@@ -349,7 +381,7 @@ test_events
 test_methods
 test_times_and_filters
 test_permissions
-test_full_disk
+test_no_room
 signalled INT
 signalled TERM
 test_dispatch

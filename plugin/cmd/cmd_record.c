@@ -40,7 +40,7 @@ struct record {
 	bool traces_workload;	/* else the command only sets the duration */
 	char wanted[CPU_EVENT_MAX][64];	/* CPU events as they were asked for */
 	int workload_status;
-	bool workload_ended;
+	bool workload_started, workload_ended;
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -58,6 +58,7 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* EFBIG instead */
 }
 
 static int start_workload_suspended(struct record *r)
@@ -381,6 +382,14 @@ static void say_what_is_recorded(const struct record *r)
 	}
 }
 
+static int start_workload(struct record *r)
+{
+	int err = r->workload ? workload__start(r->workload) : 0;
+
+	r->workload_started = r->workload && !err;
+	return err;
+}
+
 /* Probes in place before the command's first instruction. */
 static int start_at_once(struct record *r)
 {
@@ -398,7 +407,7 @@ static int start_at_once(struct record *r)
 		rings__enable(r->rings);
 	probes__start(r->probes);
 	recording__begin(r->recording);
-	return r->workload ? workload__start(r->workload) : 0;
+	return start_workload(r);
 }
 
 /* -D: the command runs for a while; it may well end before anything is recorded. */
@@ -406,7 +415,7 @@ static int start_late(struct record *r)
 {
 	const struct timespec step = { .tv_nsec = DELAY_STEP_MS * 1000000L };
 	unsigned int waited;
-	int err = r->workload ? workload__start(r->workload) : 0;
+	int err = start_workload(r);
 
 	for (waited = 0; !err && waited < r->opts->delay_ms; waited += DELAY_STEP_MS) {
 		nanosleep(&step, NULL);
@@ -445,12 +454,35 @@ static int open_all(struct record *r)
 	       synthesise(r);
 }
 
+static void interrupt_workload(struct record *r)
+{
+	workload__kill(r->workload);
+	r->workload_ended = workload__poll(r->workload, &r->workload_status);
+}
+
+/* A recording that failed is no reason for the command to. */
+static void let_workload_end(struct record *r)
+{
+	const struct timespec step = { .tv_nsec = POLL_MS * 1000000L };
+
+	if (!r->workload_started || stop_signal ||
+	    workload__poll(r->workload, &r->workload_status))
+		return;
+	pr_info("%s runs on, without being recorded\n", r->opts->command[0]);
+	do {
+		nanosleep(&step, NULL);
+		if (stop_signal)
+			interrupt_workload(r);
+	} while (!stop_signal && !workload__poll(r->workload, &r->workload_status));
+}
+
 static void close_all(struct record *r)
 {
 	follow__free(r->follow);
 	recording__free(r->recording);
 	probes__free(r->probes);
 	rings__free(r->rings);
+	let_workload_end(r);
 	workload__free(r->workload);
 }
 
@@ -484,16 +516,20 @@ static void print_losses(const struct recording_counts *c)
 			   c->nr_gaps, c->gap_ns / 1e6 / c->nr_gaps);
 }
 
-static void print_closing_line(struct record *r)
+static void print_closing_line(struct record *r, int err)
 {
 	const struct recording_counts *c = recording__counts(r->recording);
 	const struct record_opts *opts = r->opts;
 
 	print_losses(c);
-	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%llu %s, %llu churn:alloc, %llu churn:free samples; %llu allocations, %llu lost) ]\n",
-		pdwriter__bytes(recording__writer(r->recording)) / 1048576.0, opts->output,
-		c->nr_cpu_samples, opts->nr_events == 1 ? opts->events[0].name : "CPU event",
-		c->nr_alloc_samples, c->nr_free_samples, c->nr_allocations, nr_lost(c));
+	if (err)
+		pr_info("[ perf churn record: Cut short, %.3f MB in %s ]\n",
+			pdwriter__bytes(recording__writer(r->recording)) / 1048576.0, opts->output);
+	else
+		pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%llu %s, %llu churn:alloc, %llu churn:free samples; %llu allocations, %llu lost) ]\n",
+			pdwriter__bytes(recording__writer(r->recording)) / 1048576.0, opts->output,
+			c->nr_cpu_samples, opts->nr_events == 1 ? opts->events[0].name : "CPU event",
+			c->nr_alloc_samples, c->nr_free_samples, c->nr_allocations, nr_lost(c));
 }
 
 static int exit_status(struct record *r, int err)
@@ -512,20 +548,16 @@ static int exit_status(struct record *r, int err)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void interrupt_workload(struct record *r)
-{
-	workload__kill(r->workload);
-	r->workload_ended = workload__poll(r->workload, &r->workload_status);
-}
-
 static int stop(struct record *r, int err)
 {
 	probes__stop(r->probes);
 	rings__disable_cpu(r->rings);
 	recording__end(r->recording);
-	if (r->workload && !r->workload_ended)
+	if (r->workload && !r->workload_ended && (!err || stop_signal))
 		interrupt_workload(r);
 	err = detach_and_drain(r) ?: err;
+	if (err)
+		pdwriter__cut_short(recording__writer(r->recording));
 	return recording__finish(r->recording) ?: err;
 }
 
@@ -544,7 +576,7 @@ int cmd_record(int argc, const char **argv)
 	if (!err) {
 		err = record_until_over(&r);
 		err = stop(&r, err);
-		print_closing_line(&r);
+		print_closing_line(&r, err);
 		status = exit_status(&r, err);
 	}
 	close_all(&r);
