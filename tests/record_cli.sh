@@ -50,6 +50,8 @@ evlist_has()
 
 test_usage()
 {
+	local arg
+
 	refused "no command and no target" '[Uu]sage|command|-p' 129
 	refused "an unknown option" "unknown option|no-such-option" 129 --no-such-option "$WL/exact23"
 	refused "-c 0" "-c|period|count|0" 129 -c 0 "$WL/exact23"
@@ -60,6 +62,13 @@ test_usage()
 	refused "-D with nonsense" "soon" 129 -D soon "$WL/exact23"
 	refused "an unknown method" "magic" 129 --method magic "$WL/exact23"
 	refused "an unknown call graph" "lbrx" 129 --call-graph lbrx "$WL/exact23"
+	for arg in lbr '' fp, dwarf,7 dwarf,; do
+		refused_in_one_line "--call-graph '$arg'" "^--call-graph '?$arg'?: " 129 --call-graph "$arg" "$WL/exact23"
+	done
+	for arg in 0-9999999 0,0 1-0 -1 '' 0-; do
+		refused_in_one_line "-C '$arg'" "^-C '$arg': " 129 -C "$arg" "$WL/exact23"
+	done
+	refused_in_one_line "-o ''" "^-o '': " 129 -o '' "$WL/exact23"
 	refused "an unknown event" "no-such-event" any -e no-such-event "$WL/exact23"
 	refused "an unknown event modifier" "cycles:z" any -e cycles:z "$WL/exact23"
 	refused "an unknown user" "no-such-user" any -u no-such-user "$WL/exact23"
