@@ -94,6 +94,15 @@ test_targets()
 	kill "$pid"
 	reap "$pid"
 	refused_in_one_line "a command that is not there" "no-such-command.*([Nn]ot found|No such file)" any no-such-command
+	printf '#!/no/such/interpreter\n' >"$T/no-interpreter"
+	printf '#!%s\n' "$T/no-interpreter" >"$T/no-interpreter2"
+	sed 's|/lib64/ld-linux-x86-64.so.2|/lib64/ld-linux-x86-64.so.9|' "$WL/exact23" >"$T/no-loader"
+	chmod +x "$T"/no-*
+	refused_in_one_line "a script without its interpreter" "no-interpreter: its interpreter /no/such/interpreter: not found" 1 \
+		"$T/no-interpreter"
+	refused_in_one_line "a script of such a script" "no-interpreter2: its interpreter /no/such/interpreter: not found" 1 \
+		"$T/no-interpreter2"
+	refused_in_one_line "a program without its loader" "no-loader: the loader .* not there" 1 "$T/no-loader"
 	touch "$T/plain"
 	refused_in_one_line "a command that is no program" "plain.*[Pp]ermission denied" any "$T/plain"
 }

@@ -16,6 +16,7 @@
 #include "probe/probe.h"
 #include "record_opts.h"
 #include "recording.h"
+#include "target/command.h"
 #include "target/process.h"
 #include "target/workload.h"
 #include "trace/follow.h"
@@ -236,8 +237,7 @@ static int attach_workload(struct record *r)
 
 	ret = workload__images(r->opts->command, &images, &nr);
 	if (ret) {
-		pr_err("%s: %s\n", r->opts->command[0],
-		       ret == -ENOENT ? "command not found" : strerror(-ret));
+		command__explain(r->opts->command[0], ret);
 		return ret;
 	}
 	ret = follow__add_images(r->follow, workload__pid(r->workload), images, nr);
