@@ -117,7 +117,8 @@ const struct pdevent *pdreader__event(const struct pdreader *r, size_t idx);
  *
  * Return: 0, a callback's value, or a negative errno (printed). A data section cut short is
  * read up to the cut: 0 with pdinfo.truncated set and a warning, as perf does for files of a
- * killed recorder; garbage inside it is -EINVAL after what came before was delivered.
+ * killed recorder. Garbage inside it is -EINVAL after what came before was delivered; in a file that
+ * is truncated it counts as the cut.
  */
 int pdreader__read(struct pdreader *r, const struct pdreader_ops *ops, void *ctx);
 
