@@ -85,7 +85,8 @@ static bool percent_option(const char *text, double *ret)
 	if (!text)
 		return true;
 	value = strtod(text, &end);
-	if (end != text && (!*end || !strcmp(end, "%")) && value >= 0 && value <= 100) {
+	/* strtod() alone takes blanks, signs, 0x, exponents, names. */
+	if (end != text && strspn(text, "0123456789.") == (size_t)(end - text) && (!*end || !strcmp(end, "%")) && value >= 0 && value <= 100) {
 		*ret = value / 100;
 		return true;
 	}
@@ -149,6 +150,13 @@ static bool judge_view(const struct typed *t, struct report_opts *opts)
 	       by_option(t->by, &view->by_bytes);
 }
 
+static bool input_option(const char *text)
+{
+	if (!text || !text[0])
+		pr_err("-i '': give the name of the input file\n");
+	return text && text[0];
+}
+
 static bool judge(const struct typed *t, struct report_opts *opts)
 {
 	struct filter *filter = &opts->filter;
@@ -156,7 +164,7 @@ static bool judge(const struct typed *t, struct report_opts *opts)
 	opts->demangle = !t->no_demangle;
 	opts->inlines = !t->no_inline;
 	opts->pager = !t->no_pager;
-	return format_option(t, opts) && judge_view(t, opts) && time_option(opts->time_text) &&
+	return input_option(opts->input) && format_option(t, opts) && judge_view(t, opts) && time_option(opts->time_text) &&
 	       !names__new(t->wrappers, t->nr_wrappers, &opts->names) &&
 	       list_option("--comm", t->comms, &filter->comms) &&
 	       list_option("--dsos", t->dsos, &filter->dsos) &&
