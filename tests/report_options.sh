@@ -175,6 +175,7 @@ if recorded "a recording of two sites" -c 1 -g -o "$T/data" "$WL/shares" $ROUNDS
 	test_filters
 	test_json
 	test_folded
+	test_folded_of_nothing
 	test_closed_pipe
 fi
 finish

@@ -77,6 +77,9 @@ static int print_report(const struct report *r, struct report_opts *opts)
 	case FORMAT_JSON:
 		return view__json(stdout, r, &opts->view);
 	case FORMAT_FOLDED:
+		if (!r->nr_paths)
+			pr_warning("%s: no allocation sample %s\n", opts->input,
+				   r->recording.filtered ? "matches the options" : "in it");
 		return view__folded(stdout, r, &opts->view);
 	case FORMAT_STDIO:
 		break;
