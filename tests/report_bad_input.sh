@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
+# timeout: 900
 #
 # perf churn report on what is no recording, or a broken one: one clear line, a status that is not 0, and
 # never a crash. The good file comes from a recording; where that is not possible from tests/data.
