@@ -15,7 +15,7 @@ Samples belong together when their tid and time are equal; several of a time are
 Compared are the user's frames, from the leaf on. Addresses are equal when they are the same or, but for the
 leaf, when B's is one less: perf prints the addresses it unwound that way. B's leaf may be one more: between
 a breakpoint and its handler the registers are those behind it. Where dso is printed, it must be equal, too.
-From a return probe's trampoline on B says nothing. The copy behind B may be too short: a chain of B that does not reach the thread's start counts
+From a return probe's trampoline on, or an address in no object, B says nothing. The copy behind B may be too short: a chain of B that does not reach the thread's start counts
 as cut, and only what it has is compared. Of a chain that does, A must have every frame and no other.
 
 A thread's start is: _start, _dl_start_user, clone, clone3, __start_context; the caller of
@@ -101,10 +101,12 @@ def is_same(depth, a, b):
     return a.ip - b.ip in (0, 1)
 
 
-def cut_at_trampoline(frames):
-    """A return probe's trampoline stands in place of the caller's address: nothing behind it is true."""
+def cut_where_wrong(frames):
+    """Nothing is true from a return probe's trampoline on, which stands in place of the caller's address,
+    or from what is no code: there perf has lost its way."""
     for depth, frame in enumerate(frames):
-        if frame.dso == "[uprobes]" or TRAMPOLINE - 16 <= frame.ip < TRAMPOLINE + 4096:
+        if frame.dso == "[uprobes]" or TRAMPOLINE - 16 <= frame.ip < TRAMPOLINE + 4096 or \
+                frame.dso == "[unknown]":
             return frames[:depth]
     return frames
 
@@ -121,7 +123,7 @@ class Comparison:
         self.shown = []
 
     def add(self, tid, a, b):
-        whole, b = b, cut_at_trampoline(b)
+        whole, b = b, cut_where_wrong(b)
         self.counts["trampolines"] += len(b) < len(whole)
         self.counts["samples"] += 1
         a_done, b_done = self.starts.reached(tid, a), self.starts.reached(tid, b)
@@ -176,7 +178,7 @@ def print_counts(c, only_a, only_b):
     print(f"ips: {c['ips']} compared, {c['equal_ips']} equal ({share(c['equal_ips'], c['ips']):.3f} %)")
     print(f"thread's start reached: A {c['a_start']} ({share(c['a_start'], n):.2f} %), "
           f"B {c['b_start']} ({share(c['b_start'], n):.2f} %); A is deeper in {c['a_deeper']}")
-    print(f"B is cut at a return probe's trampoline: {c['trampolines']}")
+    print(f"B is cut where it is wrong (return probe, no code): {c['trampolines']}")
 
 
 def print_differences(comparison, nr):

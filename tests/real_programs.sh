@@ -53,15 +53,26 @@ compare()
 	diag_file "$T/compared" 12
 }
 
+# For a file that stands at different addresses in several processes, perf 6.1 unwinds only one: a
+# compiler is run without its driver, redis not at all.
+compared_command()
+{
+	case $1 in
+	g++) program=("$(g++ -print-prog-name=cc1plus)" -quiet -std=c++17 -O1 -o /dev/null "$T/in.cpp") ;;
+	redis) return 1 ;;
+	esac
+}
+
 need_tracing
 make_program_inputs "$T" 5
 for name in $PROGRAMS; do
 	missing=$(program_missing "$name")
 	[ -z "$missing" ] || { skip "$name" "$missing is not installed"; continue; }
 	program_command "$name" "$T"
-	recorded "$name" -c 1000 -F 199 --call-graph "$CALLGRAPH" -o "$T/data" -- "${program[@]}" && judge "$name"
-	[ "$CALLGRAPH" = auto ] || continue
-	recorded "$name, with copies" -c 1000 -F 1999 -m 64M --verify-stacks -o "$T/data" -- \
-		setarch -R "${program[@]}" && compare "$name"
+	recorded "$name" -c 1000 -F 199 --max-stack 512 --call-graph "$CALLGRAPH" -o "$T/data" -- "${program[@]}" &&
+		judge "$name"
+	[ "$CALLGRAPH" = auto ] && compared_command "$name" || continue
+	recorded "$name, with copies" -c 1000 -F 1999 -m 64M --max-stack 512 --verify-stacks -o "$T/data" -- \
+		"${program[@]}" && compare "$name"
 done
 finish
