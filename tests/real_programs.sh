@@ -58,7 +58,10 @@ compare()
 compared_command()
 {
 	case $1 in
-	g++) program=("$(g++ -print-prog-name=cc1plus)" -quiet -std=c++17 -O1 -o /dev/null "$T/in.cpp") ;;
+	g++)
+		g++ -std=c++17 -E "$T/in.cpp" -o "$T/in.ii" || return 1
+		program=("$(g++ -print-prog-name=cc1plus)" -quiet -fpreprocessed -std=c++17 -O1 "$T/in.ii" -o /dev/null)
+		;;
 	redis) return 1 ;;
 	esac
 }
