@@ -5,10 +5,12 @@
  * perf runs us as "perf churn ...": perf-churn on PATH, argv[0] being "perf-churn".
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <subcmd/exec-cmd.h>
 #include <subcmd/pager.h>
@@ -92,10 +94,26 @@ static void init_subcmd(void)
 	free(prefix);
 }
 
+/*
+ * A standard stream that was closed would be given to the next file opened, and messages be written
+ * into that. In its place stands one that cannot be written; commands do not inherit it.
+ */
+static void fill_closed_streams(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, const char **argv)
 {
 	const struct command *cmd;
 
+	fill_closed_streams();
 	init_subcmd();
 	pager_init("PERF_PAGER");
 

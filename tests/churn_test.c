@@ -12,6 +12,7 @@
 #include "churn/index.h"
 #include "churn/live.h"
 #include "churn/model.h"
+#include "churn/regex_cost.h"
 #include "churn/seen.h"
 #include "stack/machine.h"
 #include "util/msg.h"
@@ -115,6 +116,51 @@ TEST(wrapper_option_rejects_a_bad_regex)
 	msg__set_verbose(-2);
 	EXPECT_EQ(-EINVAL, names__new(regex, 2, &n));
 	EXPECT_EQ(NULL, n);
+	msg__set_verbose(0);
+}
+
+#define NEST_10(x)	"((((((((((" x "))))))))))"
+#define NEST_50(x)	NEST_10(NEST_10(NEST_10(NEST_10(NEST_10(x)))))
+#define CHARS_100	"0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789"
+#define CHARS_500	CHARS_100 CHARS_100 CHARS_100 CHARS_100 CHARS_100
+
+/* Each of the refused ones keeps glibc busy for ever, or overflows the stack when there is more of it. */
+static const struct {
+	const char *regex;
+	bool refused;
+} costs[] = {
+	{ "", true }, { ".", false },
+	{ CHARS_500 CHARS_500, false }, { CHARS_500 CHARS_500 "0", true },
+	{ NEST_50("a"), false }, { NEST_50("(a)"), true },
+	{ "((((a))))(((b)))", false },
+	{ "a{1000}", false }, { "a{1001}", true }, { "a{0,1001}", true }, { "a{999,}", false },
+	{ "a{1000,}", true }, { "a{99999999999999999999}", true },
+	{ "(a{25}){40}", false }, { "(a{26}){40}", true }, { "((a?){100}){100}b", true },
+	{ "a{25}{40}", false }, { "a{26}{40}", true },
+	{ "ab{500}", false }, { "(ab){500}", false }, { "(abc){500}", true }, { "(a|bc){500}", true },
+	{ "(((((((((a+)+)+)+)+)+)+)+)+)", false },
+	{ "((((((((((a+)+)+)+)+)+)+)+)+)+)+", true }, { "a++++++++++", true },
+	{ "a**********************", false }, { "((((((((((((a*)*)*)*)*)*)*)*)*)*)*)*)", false },
+	{ "[a{]{500}", false }, { "[]{2}abc]{500}", false }, { "[^]abc]{500}", false },
+	{ "[[:alpha:]abc]{500}", false }, { "[[.].]abc]{500}", false }, { "x[abc", false },
+	{ "\\({500}", false }, { "\\", false }, { "(a)\\1", true }, { "a\\\\1", false },
+	{ ")))a", false },
+};
+
+TEST(wrapper_option_refuses_what_takes_for_ever)
+{
+	struct names *n;
+	size_t i;
+
+	msg__set_verbose(-2);
+	for (i = 0; i < sizeof(costs) / sizeof(costs[0]); i++) {
+		EXPECT_EQ(costs[i].refused, regex_cost__refuse(costs[i].regex) != NULL)
+			TH_LOG("%.60s", costs[i].regex);
+		if (!names__new(&costs[i].regex, 1, &n)) {
+			EXPECT_FALSE(costs[i].refused);
+			names__free(n);
+		}
+	}
 	msg__set_verbose(0);
 }
 

@@ -55,6 +55,19 @@ if [ -w /dev/full ]; then
 	has "a full disk is named" 'cannot write standard output: No space left' "$T/err"
 fi
 
+for sub in --version --help; do
+	perf-churn $sub >&- 2>"$T/err"
+	is "$sub to a closed standard output is a failure" 1 $?
+	has "$sub to a closed standard output says so" 'cannot write standard output' "$T/err"
+done
+perf-churn report -i tests/data/demo.perf.data >&- 2>"$T/err"
+is "so is report" 1 $?
+has "report says so" 'cannot write standard output' "$T/err"
+# A file must not take the place of a closed stderr.
+cp tests/data/demo.perf.data "$T/data"
+perf-churn report -i "$T/data" --pid 1 --folded 2>&- >"$T/out"
+check "messages to a closed standard error go nowhere" cmp -s "$T/data" tests/data/demo.perf.data
+
 if need_tool "$PERF" "perf finds perf-churn on PATH"; then
 	"$PERF" churn --version >"$T/perf" 2>&1
 	perf-churn --version >"$T/own"

@@ -45,7 +45,7 @@ FIXTURE_TEARDOWN(command)
 
 TEST_F(command, is_looked_for_on_path)
 {
-	char search[160];
+	char search[320];
 
 	snprintf(search, sizeof(search), "/nonexistent:%s:/bin", self->dir);
 	setenv("PATH", search, 1);
@@ -274,7 +274,7 @@ static int compile_with_loader(const char *dir, const char *path, const char *lo
 
 static bool was_loader_run(const char *dir)
 {
-	char path[128];
+	char path[320];
 
 	snprintf(path, sizeof(path), "%s/ran", dir);
 	return !access(path, F_OK);

@@ -37,6 +37,9 @@ readable()
 	lacks "$1: stock perf warns of nothing" '[Ww]arning|WARNING|corrupt|truncated|[Ee]rror' "$T/err"
 	check "$1: perf churn report reads the file" report -i "$T/data"
 	has "$1: perf churn report shows the site" 'one_pair' "$T/out"
+	has "$1: it says that this is not all" '^# warning  : the recording was cut short: the recorder was killed' "$T/out"
+	is "$1: so does the JSON" True "$(json "$T/data" recording.truncated)"
+	check "$1: --strict fails" test "$(report --strict -i "$T/data"; echo $?)" = 1
 }
 
 attached_to_running()

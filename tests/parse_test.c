@@ -113,4 +113,50 @@ TEST_F(bad_pids, leave_results_untouched)
 	EXPECT_EQ(UNTOUCHED, self->nr);
 }
 
+#define NR_CPUS	8
+
+TEST(cpus_are_listed_in_order)
+{
+	int *cpus, nr;
+
+	ASSERT_EQ(0, parse_cpus("6,0-3", NR_CPUS, &cpus, &nr));
+	ASSERT_EQ(5, nr);
+	EXPECT_EQ(0, cpus[0]);
+	EXPECT_EQ(3, cpus[3]);
+	EXPECT_EQ(6, cpus[4]);
+	free(cpus);
+	ASSERT_EQ(0, parse_cpus("7-7", NR_CPUS, &cpus, &nr));
+	ASSERT_EQ(1, nr);
+	EXPECT_EQ(7, cpus[0]);
+	free(cpus);
+}
+
+FIXTURE(bad_cpus) { int *cpus, nr; };
+FIXTURE_VARIANT(bad_cpus) { const char *text; int err; };
+FIXTURE_SETUP(bad_cpus) { self->cpus = NULL; self->nr = UNTOUCHED; }
+FIXTURE_TEARDOWN(bad_cpus) { free(self->cpus); }
+
+#define BAD_CPUS(name, ...)	FIXTURE_VARIANT_ADD(bad_cpus, name) { __VA_ARGS__ }
+
+BAD_CPUS(empty, "", -EINVAL);
+BAD_CPUS(negative, "-1", -EINVAL);
+BAD_CPUS(open_range, "1-", -EINVAL);
+BAD_CPUS(backward_range, "1-0", -EINVAL);
+BAD_CPUS(double_range, "0-1-2", -EINVAL);
+BAD_CPUS(twice, "0,0", -EINVAL);
+BAD_CPUS(twice_by_ranges, "0-3,2-5", -EINVAL);
+BAD_CPUS(leading_comma, ",1", -EINVAL);
+BAD_CPUS(trailing_comma, "1,", -EINVAL);
+BAD_CPUS(word, "all", -EINVAL);
+BAD_CPUS(one_too_large, "8", -ERANGE);
+BAD_CPUS(huge_range, "0-9999999", -ERANGE);
+BAD_CPUS(far_too_large, "0-99999999999999999999", -ERANGE);
+
+TEST_F(bad_cpus, leave_results_untouched)
+{
+	EXPECT_EQ(variant->err, parse_cpus(variant->text, NR_CPUS, &self->cpus, &self->nr));
+	EXPECT_EQ(NULL, self->cpus);
+	EXPECT_EQ(UNTOUCHED, self->nr);
+}
+
 TEST_HARNESS_MAIN

@@ -54,6 +54,8 @@ evlist_has()
 
 test_usage()
 {
+	local arg
+
 	refused "no command and no target" '[Uu]sage|command|-p' 129
 	refused "an unknown option" "unknown option|no-such-option" 129 --no-such-option "$WL/exact23"
 	refused "-c 0" "-c|period|count|0" 129 -c 0 "$WL/exact23"
@@ -64,6 +66,13 @@ test_usage()
 	refused "-D with nonsense" "soon" 129 -D soon "$WL/exact23"
 	refused "an unknown method" "magic" 129 --method magic "$WL/exact23"
 	refused "an unknown call graph" "lbrx" 129 --call-graph lbrx "$WL/exact23"
+	for arg in lbr '' auto, fp, dwarf,7 dwarf,; do
+		refused_in_one_line "--call-graph '$arg'" "^--call-graph '?$arg'?: " 129 --call-graph "$arg" "$WL/exact23"
+	done
+	for arg in 0-9999999 0,0 1-0 -1 '' 0-; do
+		refused_in_one_line "-C '$arg'" "^-C '$arg': " 129 -C "$arg" "$WL/exact23"
+	done
+	refused_in_one_line "-o ''" "^-o '': " 129 -o '' "$WL/exact23"
 	refused "an unknown event" "no-such-event" any -e no-such-event "$WL/exact23"
 	refused "an unknown event modifier" "cycles:z" any -e cycles:z "$WL/exact23"
 	refused "an unknown user" "no-such-user" any -u no-such-user "$WL/exact23"
@@ -91,11 +100,17 @@ test_targets()
 	refused_in_one_line "a command that is not there" "no-such-command.*([Nn]ot found|No such file)" any no-such-command
 	refused_in_one_line "a command that is to set the duration" "no-such-command.*([Nn]ot found|No such file)" any \
 		-a -- no-such-command
-	printf '#!/no/such/interpreter\n' >"$T/script"
-	chmod +x "$T/script"
-	refused_in_one_line "a script without its interpreter" "interpreter.*No such file" any "$T/script"
-	refused_in_one_line "a script that sets the duration, without its interpreter" "interpreter.*No such file" any \
-		-a -- "$T/script"
+	printf '#!/no/such/interpreter\n' >"$T/no-interpreter"
+	printf '#!%s\n' "$T/no-interpreter" >"$T/no-interpreter2"
+	sed 's|/lib64/ld-linux-x86-64.so.2|/lib64/ld-linux-x86-64.so.9|' "$WL/exact23" >"$T/no-loader"
+	chmod +x "$T"/no-*
+	refused_in_one_line "a script without its interpreter" "no-interpreter: its interpreter /no/such/interpreter: not found" 1 \
+		"$T/no-interpreter"
+	refused_in_one_line "a script that sets the duration, without its interpreter" \
+		"no-interpreter: its interpreter /no/such/interpreter: not found" 1 -a -- "$T/no-interpreter"
+	refused_in_one_line "a script of such a script" "no-interpreter2: its interpreter /no/such/interpreter: not found" 1 \
+		"$T/no-interpreter2"
+	refused_in_one_line "a program without its loader" "no-loader: the loader .* not there" 1 "$T/no-loader"
 	refused "a program without an allocator" "no allocator" any -e cpu-clock "$WL/bump_static"
 	refused "a program without an allocator, -D" "no allocator" any -e cpu-clock -D 5 "$WL/bump_static"
 	record -o "$T/fresh" "$WL/bump_static"
@@ -404,22 +419,54 @@ test_read_only_tracefs()
 	check "a read-only tracefs, --method uprobe-event: in one line" one_line "$T/err"
 }
 
-test_full_disk()
+# cut_short NAME FILE - a recording that was not finished: nobody takes it for a whole one
+cut_short()
 {
 	local status=0
 
-	mkdir "$T/small"
-	if ! mount -t tmpfs -o size=2M perf-churn-test "$T/small" 2>/dev/null; then
-		skip "a full disk" "cannot mount a tmpfs here"
-		return
-	fi
-	mounts+=("$T/small")
-	record -c 1 -o "$T/small/data" "$WL/shares" 20000 || status=$?
-	check "a full disk: fails (status $status)" test $status -ne 0 -a $status -lt 124
-	has "a full disk: says so" 'small/data.*No space left' "$T/err"
-	is "a full disk: says so once" 1 "$(grep -c 'No space left' "$T/err")"
-	check "a full disk: what fitted can be read" "$PERF" report -i "$T/small/data" --stdio >"$T/out" 2>"$T/err"
-	has "a full disk: with its samples" "of event 'churn:alloc'" "$T/out"
+	check "$1: what fitted can be read" "$PERF" report -i "$2" --stdio >"$T/out" 2>"$T/err"
+	has "$1: with its samples" "of event 'churn:alloc'" "$T/out"
+	lacks "$1: stock perf warns of nothing" '[Ww]arning|WARNING|corrupt|truncated|[Ee]rror' "$T/err"
+	check "$1: the report is printed" report -i "$2"
+	has "$1: the report says that it was cut short" '^# warning  : the recording was cut short' "$T/out"
+	lacks "$1: and not that nothing was lost" '^# lost     : nothing' "$T/out"
+	is "$1: so does the JSON" True "$(json "$2" recording.truncated)"
+	report --strict -i "$2" || status=$?
+	is "$1: --strict fails" 1 $status
+	has "$1: --strict says why" '^--strict: the recording was cut short' "$T/err"
+}
+
+# no_room NAME FILE REASON COMMAND... - record to it; the command ends by itself
+no_room()
+{
+	local name=$1 file=$2 status=0
+
+	timeout -k 5 "$LIMIT_S" "${@:4}" >"$T/out" 2>"$T/err" || status=$?
+	is "$name: fails" 1 $status
+	has "$name: says so" "$(basename "$file"): cannot write: $3" "$T/err"
+	is "$name: says so once" 1 "$(grep -c "$3" "$T/err")"
+	has "$name: the command runs to its end" '^loop: [0-9]+ pairs' "$T/out"
+	is "$name: says how much there is" "Cut short, $(stat -c %s "$file" | awk '{ printf "%.3f", $1 / 1048576 }') MB" \
+		"$(grep -o 'Cut short, .* MB' "$T/err")"
+	cut_short "$name" "$file"
+}
+
+test_no_room()
+{
+	local kb
+
+	no_room "a limit of the file's size" "$T/limited" 'File too large' bash -c "ulimit -f 64; exec \"\$@\"" - \
+		perf-churn record -c 1 -o "$T/limited" "$WL/loop" -n 50000
+	for kb in 64 2048; do
+		mkdir "$T/small$kb"
+		if ! mount -t tmpfs -o size=${kb}k perf-churn-test "$T/small$kb" 2>/dev/null; then
+			skip "a full disk" "cannot mount a tmpfs here"
+			return
+		fi
+		mounts+=("$T/small$kb")
+		no_room "a full disk of $kb KB" "$T/small$kb/data" 'No space left on device' \
+			perf-churn record -c 1 -o "$T/small$kb/data" "$WL/loop" -n 50000
+	done
 }
 
 # signalled SIGNAL - of the recorder, for a launched command and for an attached one
@@ -487,7 +534,7 @@ test_threads
 test_permissions
 test_open_files
 test_read_only_tracefs
-test_full_disk
+test_no_room
 signalled INT
 signalled TERM
 test_dispatch

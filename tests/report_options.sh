@@ -45,12 +45,21 @@ refused()
 
 test_usage()
 {
+	local arg
+
 	refused "an unknown option" 'unknown option' --no-such-option
 	refused "an unknown column" 'nonsense.*share, samples, allocs' -F share,nonsense
 	refused "an unknown sort key" 'nonsense.*share, samples, allocs' --sort nonsense
 	refused "--limit with text" "'many'" --limit many
 	refused "--max-stack 0" "'0'" --max-stack 0
 	refused "--percent-limit 101" "'101'" --percent-limit 101
+	for arg in 0x10 ' 5' +5 5e0 nan; do
+		refused "--percent-limit '$arg'" "^--percent-limit '[$arg]*': " --percent-limit "$arg"
+	done
+	refused "-i ''" "^-i '': " -i ''
+	refused "an empty regex" "^--wrapper '': " --wrapper ''
+	refused "a regex of nested groups" 'deeper' --wrapper "$(printf '%060d' 0 | tr 0 '(')"
+	refused "a regex of nested repetitions" 'multiply' --wrapper '((((a{99}){99}){99}){99}){99}'
 	refused "--by with nonsense" 'count or bytes' --by weight
 	refused "--pid with text" "'me'" --pid me
 	refused "--comm with an empty name" "'a,,b'" --comm a,,b
@@ -137,7 +146,16 @@ test_folded()
 	has "--folded: the heavy stack" '^shares;.*main;one_round;heavy_site;malloc 1500$' "$T/out"
 	lacks "--folded: nothing but stacks" '^#|[^0-9]$' "$T/out"
 	report -i "$T/data" --folded --by bytes
+	check "--folded: says nothing else" test ! -s "$T/err"
 	has "--folded: bytes" ';one_round;light_site;malloc 12000$' "$T/out"
+}
+
+test_folded_of_nothing()
+{
+	check "--folded of nothing: no failure" report -i "$T/data" --folded --pid 1
+	is "--folded of nothing: no stack" "" "$(cat "$T/out")"
+	has "--folded of nothing: says so" "no (allocation )?samples match --pid '1'" "$T/err"
+	check "--folded of nothing: in one line" one_line "$T/err"
 }
 
 test_closed_pipe()
@@ -157,6 +175,7 @@ if recorded "a recording of two sites" -c 1 -g -o "$T/data" "$WL/shares" $ROUNDS
 	test_filters
 	test_json
 	test_folded
+	test_folded_of_nothing
 	test_closed_pipe
 fi
 finish

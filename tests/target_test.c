@@ -386,7 +386,7 @@ TEST_F(images, are_listed_once)
 
 TEST_F(images, blanks_and_newlines_in_names)
 {
-	snprintf(self->path, sizeof(self->path), "%s/a b\n c (deleted)", self->dir);
+	snprintf(self->path, sizeof(self->path), "%.63s/a b\n c (deleted)", self->dir);
 	ASSERT_EQ(0, map_new_file(self->path));
 	ASSERT_EQ(0, GET_IMAGES(getpid()));
 	ASSERT_NE(NULL, IMAGE(self->path));

@@ -93,7 +93,7 @@ static int count_sample(void *ctx, const struct pdsample *s)
 }
 
 /* The samples in the file, each in its place, or a negative errno. */
-static __s64 read_file(const char *path)
+static __s64 read_file(const char *path, bool *unfinished)
 {
 	const struct pdreader_ops ops = { .sample = count_sample };
 	struct pdreader *r;
@@ -108,6 +108,7 @@ static __s64 read_file(const char *path)
 		err = -EPIPE;
 	if (!err && nr && pdreader__info(r)->last_time_ns < (__u64)nr)
 		err = -ETIME;
+	*unfinished = pdreader__info(r)->unfinished;
 	pdreader__close(r);
 	return err ?: nr;
 }
@@ -150,22 +151,27 @@ static bool step(pid_t pid, int *status)
 
 TEST_F(killed, at_any_system_call_the_file_is_whole_once_it_is_one)
 {
+	bool unfinished = false, was_unfinished = true;
 	__s64 nr, most = -1;
 	int nr_grown = 0;
 
 	if (!WIFSTOPPED(self->status))
 		SKIP(return, "ptrace is not permitted here");
 	while (step(self->writer, &self->status)) {
-		nr = read_file(self->path);
+		nr = read_file(self->path, &unfinished);
 		self->nr_stops++;
 		if (nr < 0 && most < 0)		/* no header yet */
 			continue;
 		EXPECT_LE(most, nr) TH_LOG("stop %d", self->nr_stops);
+		/* Finished means that nothing is to come. */
+		EXPECT_TRUE(was_unfinished || (!unfinished && nr == most));
+		was_unfinished = unfinished;
 		nr_grown += nr > most;
 		most = nr > most ? nr : most;
 	}
 	ASSERT_TRUE(WIFEXITED(self->status));
 	EXPECT_EQ(0, WEXITSTATUS(self->status));
+	EXPECT_FALSE(was_unfinished);
 	EXPECT_LT(NR_CHECKPOINTS * 4, self->nr_stops);
 	/* From nothing to none; at each checkpoint, but for the first, too short; at the end. */
 	EXPECT_EQ(1 + NR_CHECKPOINTS - 1 + 1, nr_grown);

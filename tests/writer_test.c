@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,41 +25,52 @@
 
 FIXTURE(writer) {
 	char dir[32], path[64];
-	struct perf_event_attr attr;
 	struct pdwriter *w;
 };
 
-FIXTURE_SETUP(writer)
+/* A file in a folder of its own, started. */
+static int begin(char *dir, char *path, size_t path_bytes, struct pdwriter **w)
 {
 	static const char *argv[] = { "perf", "churn", "record" };
 	const struct pdwriter_info info = { .argc = 3, .argv = argv, .clockid = CLOCK_MONOTONIC };
 	const __u64 id = SAMPLE_ID;
-	struct pdwriter_event event = { .name = "cpu-clock", .ids = &id, .nr_ids = 1 };
-
-	msg__set_verbose(-2);
-	strcpy(self->dir, "/tmp/writer_test.XXXXXX");
-	ASSERT_NE(NULL, mkdtemp(self->dir));
-	snprintf(self->path, sizeof(self->path), "%s/data", self->dir);
-	self->attr = (struct perf_event_attr){
+	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER7,
 		.config = PERF_COUNT_SW_CPU_CLOCK, .sample_period = 1, .sample_id_all = 1,
 		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			       PERF_SAMPLE_TIME,
 	};
-	event.attr = &self->attr;
-	ASSERT_EQ(0, pdwriter__new(self->path, &self->w));
-	ASSERT_EQ(0, pdwriter__start(self->w, &event, 1, &info));
+	const struct pdwriter_event event = {
+		.attr = &attr, .name = "cpu-clock", .ids = &id, .nr_ids = 1,
+	};
+
+	msg__set_verbose(-2);
+	strcpy(dir, "/tmp/writer_test.XXXXXX");
+	if (!mkdtemp(dir))
+		return -errno;
+	snprintf(path, path_bytes, "%s/data", dir);
+	return pdwriter__new(path, w) ?: pdwriter__start(*w, &event, 1, &info);
+}
+
+static void end(const char *dir, const char *path, struct pdwriter *w)
+{
+	char old[80];
+
+	pdwriter__free(w);
+	snprintf(old, sizeof(old), "%.63s.old", path);
+	unlink(old);
+	unlink(path);
+	rmdir(dir);
+}
+
+FIXTURE_SETUP(writer)
+{
+	ASSERT_EQ(0, begin(self->dir, self->path, sizeof(self->path), &self->w));
 }
 
 FIXTURE_TEARDOWN(writer)
 {
-	char old[80];
-
-	pdwriter__free(self->w);
-	snprintf(old, sizeof(old), "%.63s.old", self->path);
-	unlink(old);
-	unlink(self->path);
-	rmdir(self->dir);
+	end(self->dir, self->path, self->w);
 }
 
 static int write_samples(struct pdwriter *w, __u64 first, __u64 nr)
@@ -162,6 +175,28 @@ TEST_F(writer, finish_tells_the_times)
 	pdreader__close(r);
 }
 
+static bool is_unfinished(const char *path)
+{
+	struct pdreader *r;
+	bool unfinished;
+
+	if (pdreader__open(path, &r))
+		return false;
+	unfinished = pdreader__info(r)->unfinished;
+	pdreader__close(r);
+	return unfinished;
+}
+
+TEST_F(writer, file_is_marked_until_it_is_finished)
+{
+	EXPECT_TRUE(is_unfinished(self->path));
+	ASSERT_EQ(0, write_samples(self->w, 1, 23));
+	ASSERT_EQ(0, pdwriter__checkpoint(self->w));
+	EXPECT_TRUE(is_unfinished(self->path));
+	ASSERT_EQ(0, pdwriter__finish(self->w));
+	EXPECT_FALSE(is_unfinished(self->path));
+}
+
 TEST_F(writer, keeps_an_old_file)
 {
 	struct pdwriter *again;
@@ -218,6 +253,97 @@ TEST_F(writer, an_empty_file_that_is_not_published_stays_empty)
 	ASSERT_EQ(0, stat(self->path, &st));
 	EXPECT_EQ(0, st.st_size);
 	EXPECT_EQ(1, nr_files(self->dir));
+}
+
+TEST_F(writer, file_of_a_failed_recording_stays_marked)
+{
+	ASSERT_EQ(0, write_samples(self->w, 1, 23));
+	pdwriter__cut_short(self->w);
+	ASSERT_EQ(0, pdwriter__finish(self->w));
+	EXPECT_TRUE(is_unfinished(self->path));
+	EXPECT_EQ(23, nr_samples(self->path));
+}
+
+static __u64 file_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_size;
+}
+
+/* A limit works as a full disk does: the last write gets some way, and then fails. */
+static void limit_file(__u64 bytes)
+{
+	const struct rlimit limit = { bytes, RLIM_INFINITY };
+
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/* Buffer by buffer, or with checkpoints. */
+static int fill_disk(struct pdwriter *w, __u64 first, bool checkpoints)
+{
+	int i, err = 0;
+
+	for (i = 0; !err && i < 400; i++, first += 300) {
+		err = write_samples(w, first, 300);
+		if (!err && checkpoints)
+			err = pdwriter__checkpoint(w);
+	}
+	return err;
+}
+
+FIXTURE(full_disk) {
+	char dir[32], path[64];
+	struct pdwriter *w;
+};
+
+FIXTURE_VARIANT(full_disk) {
+	bool checkpoints;
+	__u64 room_bytes;
+};
+#define ROOM(name, checkpoints_, bytes) \
+	FIXTURE_VARIANT_ADD(full_disk, name) { .checkpoints = checkpoints_, .room_bytes = bytes }
+ROOM(nothing, false, 0);
+ROOM(less_than_a_table, false, 100);
+ROOM(a_table_and_a_record, false, 40 + 8 + 14 * 16);
+ROOM(first_buffer, false, 100000);
+ROOM(second_buffer, false, 512 * 1024 + 40);
+ROOM(third_buffer, false, 2 * 512 * 1024 + 333);
+ROOM(within_a_table, true, 12000 * 7 + 8);
+ROOM(within_data, true, 12000 * 7 + 7777);
+
+FIXTURE_SETUP(full_disk)
+{
+	ASSERT_EQ(0, begin(self->dir, self->path, sizeof(self->path), &self->w));
+}
+
+FIXTURE_TEARDOWN(full_disk)
+{
+	end(self->dir, self->path, self->w);
+}
+
+TEST_F(full_disk, keeps_all_whole_records_that_fit)
+{
+	__u64 limit, lost, bytes;
+	__s64 nr;
+
+	ASSERT_EQ(0, write_samples(self->w, 1, 23));
+	ASSERT_EQ(0, pdwriter__checkpoint(self->w));
+	bytes = file_bytes(self->path);
+	limit = bytes + variant->room_bytes;
+	limit_file(limit);
+	EXPECT_EQ(-EFBIG, fill_disk(self->w, 24, variant->checkpoints));
+	EXPECT_EQ(-EFBIG, pdwriter__finish(self->w));
+	limit_file(RLIM_INFINITY);
+	EXPECT_EQ(pdwriter__bytes(self->w), file_bytes(self->path));
+	EXPECT_LE(file_bytes(self->path), limit);
+	EXPECT_TRUE(is_unfinished(self->path));
+	nr = nr_samples(self->path);
+	EXPECT_EQ(bytes + (nr - 23) * SAMPLE_BYTES, file_bytes(self->path));
+	/* Less than a table cannot be added: it would overlap the old one. */
+	lost = limit - file_bytes(self->path);
+	EXPECT_GT(variant->room_bytes < 300 ? 300 : SAMPLE_BYTES, lost);
 }
 
 TEST(refuses_a_missing_folder_and_a_pipe)

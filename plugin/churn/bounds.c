@@ -6,12 +6,12 @@
 
 static bool has_losses(const struct report *r)
 {
-	return report__nr_lost(r) || r->check.nr_bad || r->recording.truncated;
+	return report__nr_lost(r) || r->check.nr_bad || report__why_cut(r);
 }
 
 static enum bound bound_of_totals(const struct report *r)
 {
-	bool low = r->recording.has_windows ? r->losses.gap_ns || r->recording.truncated :
+	bool low = r->recording.has_windows ? r->losses.gap_ns || report__why_cut(r) :
 					      report__is_lower_bound(r);
 
 	return low ? BOUND_LOWER : BOUND_NONE;
@@ -27,7 +27,7 @@ static void mark_totals(struct report_totals *t, enum bound counted, enum bound 
 static bool can_add_lost(const struct report *r)
 {
 	return r->recording.has_windows && !r->losses.gap_ns && !r->losses.inflight &&
-	       !r->check.nr_bad && !r->recording.truncated;
+	       !r->check.nr_bad && !report__why_cut(r);
 }
 
 /* As if every lost allocation lived, but those whose free was seen. */

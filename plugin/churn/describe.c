@@ -109,6 +109,7 @@ int describe_recording(const struct pdreader *r, const struct roles *roles,
 		.has_frees = roles->has[ROLE_FREE],
 		.truncated = info->truncated,
 		.nr_late = info->nr_late,
+		.unfinished = info->unfinished,
 	};
 	if (roles->alloc)
 		ret->call_graph = call_graph_of(roles->alloc);

@@ -134,7 +134,7 @@ static void init_calibration(struct model *m)
 	size_t i;
 
 	if (!r->recording.has_windows || report__nr_lost(r) || r->check.nr_bad ||
-	    r->recording.truncated)
+	    report__why_cut(r))
 		return;
 	for (i = 0; i < m->nr_procs; i++) {
 		if (m->procs[i].tail.nr)
@@ -281,9 +281,16 @@ __u64 report__nr_lost(const struct report *r)
 	return (l->output > l->perf_churn ? l->output : l->perf_churn) + l->map + l->inflight;
 }
 
+const char *report__why_cut(const struct report *r)
+{
+	if (r->recording.unfinished)
+		return "the recorder was killed, or could not write (disk full)";
+	return r->recording.truncated ? "the file ends early, or is damaged" : NULL;
+}
+
 bool report__is_lower_bound(const struct report *r)
 {
-	return report__nr_lost(r) || r->losses.gap_ns || r->check.nr_bad || r->recording.truncated;
+	return report__nr_lost(r) || r->losses.gap_ns || r->check.nr_bad || report__why_cut(r);
 }
 
 bool report__has_gaps(const struct report *r)

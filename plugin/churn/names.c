@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "names.h"
+#include "regex_cost.h"
 #include "util/msg.h"
 
 struct names {
@@ -240,6 +241,7 @@ enum frame_kind names__classify(const struct names *n, const char *sym, const ch
 int names__new(const char *const *wrappers, size_t nr, struct names **ret)
 {
 	struct names *n = calloc(1, sizeof(*n) + nr * sizeof(n->wrappers[0]));
+	const char *refused;
 	char why[128];
 	int err;
 
@@ -248,10 +250,12 @@ int names__new(const char *const *wrappers, size_t nr, struct names **ret)
 	for (; n->nr < nr; n->nr++) {
 		regex_t *re = &n->wrappers[n->nr];
 
-		err = regcomp(re, wrappers[n->nr], REG_EXTENDED | REG_NOSUB);
-		if (err) {
+		refused = regex_cost__refuse(wrappers[n->nr]);
+		err = refused ? 0 : regcomp(re, wrappers[n->nr], REG_EXTENDED | REG_NOSUB);
+		if (err)
 			regerror(err, re, why, sizeof(why));
-			pr_err("--wrapper '%s': %s\n", wrappers[n->nr], why);
+		if (err || refused) {
+			pr_err("--wrapper '%.80s': %s\n", wrappers[n->nr], refused ?: why);
 			names__free(n);
 			return -EINVAL;
 		}

@@ -54,7 +54,8 @@ enum call_graph {
  * @share_unknown: CPU samples cannot tell the allocator's share of what the report is about.
  * @nr_late: Records out of order.
  * @filtered: Options left some samples out.
- * @truncated: The file ends early.
+ * @truncated: The file ends early, or is damaged.
+ * @unfinished: The recorder did not live to finish it, or could not write it.
  */
 struct report_recording {
 	const char *command, *method, *cpu_event, *other_events, *hostname;
@@ -62,7 +63,7 @@ struct report_recording {
 	__u64 sample_period, nr_late;
 	int nr_cpus;
 	enum call_graph call_graph, cpu_call_graph;
-	bool has_weights, has_frees, has_windows, share_unknown, filtered, truncated;
+	bool has_weights, has_frees, has_windows, share_unknown, filtered, truncated, unfinished;
 };
 
 /**
@@ -213,6 +214,9 @@ bool report__is_lower_bound(const struct report *r);
 
 /** report__has_gaps() - Something is missing: losses, or time without probes. */
 bool report__has_gaps(const struct report *r);
+
+/** report__why_cut() - Why the file is not the whole recording; NULL when it is. */
+const char *report__why_cut(const struct report *r);
 
 /** report__rate() - @count per second, 0 for a recording without duration. */
 double report__rate(const struct report *r, double count);

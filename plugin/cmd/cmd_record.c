@@ -31,6 +31,7 @@
 #include "util/msg.h"
 
 #define DELAY_STEP_MS	5
+#define WAIT_STEP_MS	100
 #define VERIFY_EVERY	10	/* CPU samples: one is copied as well */
 #define FIRST_EXACT	1000	/* fits every ring; see struct probes_opts */
 #define MAX_TRIES	5	/* threads may end while events are opened on them */
@@ -46,7 +47,7 @@ struct record {
 	bool traces_workload;	/* else the command only sets the duration */
 	char wanted[CPU_EVENT_MAX][64];	/* CPU events as they were asked for */
 	int workload_status;
-	bool workload_ended;
+	bool workload_started, workload_ended;
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -64,23 +65,17 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);	/* EFBIG instead */
 }
 
 /* What exec would refuse is found out before anything else is done. */
 static int look_up_command(const char *name)
 {
 	char *path;
-	int err;
+	int err = command__program(name, &path);
 
-	err = command__find(name, &path);
 	if (err) {
-		pr_err("%s: %s\n", name, err == -ENOENT ? "command not found" : strerror(-err));
-		return err;
-	}
-	free(path);
-	err = command__program(name, &path);
-	if (err) {
-		pr_err("%s: the interpreter that it names cannot be run: %s\n", name, strerror(-err));
+		command__explain(name, err);
 		return err;
 	}
 	free(path);
@@ -159,13 +154,10 @@ static int load_probes(struct record *r)
 		.verify_every = opts->verify_stacks ? VERIFY_EVERY : 0,
 		.choose_threads = opts->no_inherit && !opts->system_wide,
 	};
-	int err;
 
 	if (wants_trace_events(r) && !trace_events__check())
 		probes.method = PROBE_EVENT;
-	return probes__new(&probes, &r->probes) ?: choose_callgraph(r);
-	err = probes__new(&probes, &r->probes);
-	return err ?: judge_method(r);
+	return probes__new(&probes, &r->probes) ?: judge_method(r) ?: choose_callgraph(r);
 }
 
 static int open_rings_on(struct record *r, const struct record_threads *all,
@@ -365,6 +357,14 @@ static void say_what_is_recorded(const struct record *r)
 	}
 }
 
+static int start_workload(struct record *r)
+{
+	int err = r->workload ? workload__start(r->workload) : 0;
+
+	r->workload_started = r->workload && !err;
+	return err;
+}
+
 /* Probes in place before the command's first instruction. */
 static int start_at_once(struct record *r)
 {
@@ -384,7 +384,7 @@ static int start_at_once(struct record *r)
 		rings__enable(r->rings);
 	probes__start(r->probes);
 	recording__begin(r->recording);
-	return r->workload ? workload__start(r->workload) : 0;
+	return start_workload(r);
 }
 
 /* -D: the command runs for a while; it may well end before anything is recorded. */
@@ -392,7 +392,7 @@ static int start_late(struct record *r)
 {
 	const struct timespec step = { .tv_nsec = DELAY_STEP_MS * 1000000L };
 	unsigned int waited;
-	int err = r->workload ? workload__start(r->workload) : 0;
+	int err = start_workload(r);
 
 	for (waited = 0; !err && waited < r->opts->delay_ms; waited += DELAY_STEP_MS) {
 		nanosleep(&step, NULL);
@@ -444,12 +444,35 @@ static int open_all(struct record *r)
 	       synthesise(r);
 }
 
+static void interrupt_workload(struct record *r)
+{
+	workload__kill(r->workload);
+	r->workload_ended = workload__poll(r->workload, &r->workload_status);
+}
+
+/* A recording that failed is no reason for the command to. */
+static void let_workload_end(struct record *r)
+{
+	const struct timespec step = { .tv_nsec = WAIT_STEP_MS * 1000000L };
+
+	if (!r->workload_started || stop_signal ||
+	    workload__poll(r->workload, &r->workload_status))
+		return;
+	pr_info("%s runs on, without being recorded\n", r->opts->command[0]);
+	do {
+		nanosleep(&step, NULL);
+		if (stop_signal)
+			interrupt_workload(r);
+	} while (!stop_signal && !workload__poll(r->workload, &r->workload_status));
+}
+
 static void close_all(struct record *r)
 {
 	follow__free(r->follow);
 	recording__free(r->recording);
 	probes__free(r->probes);
 	rings__free(r->rings);
+	let_workload_end(r);
 	workload__free(r->workload);
 }
 
@@ -469,20 +492,16 @@ static int exit_status(struct record *r, int err)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void interrupt_workload(struct record *r)
-{
-	workload__kill(r->workload);
-	r->workload_ended = workload__poll(r->workload, &r->workload_status);
-}
-
 static int stop(struct record *r, int err)
 {
 	probes__stop(r->probes);
 	rings__disable_cpu(r->rings);
 	recording__end(r->recording);
-	if (r->workload && !r->workload_ended)
+	if (r->workload && !r->workload_ended && (!err || stop_signal))
 		interrupt_workload(r);
 	err = detach_and_drain(r) ?: err;
+	if (err)
+		pdwriter__cut_short(recording__writer(r->recording));
 	return recording__finish(r->recording) ?: err;
 }
 
@@ -492,13 +511,10 @@ static int record(struct record *r)
 	struct pdwriter *out = recording__writer(r->recording);
 	int err = pdwriter__publish(out);
 
-	if (err) {
-		if (r->workload)
-			workload__kill(r->workload);
+	if (err)
 		return 1;
-	}
 	err = stop(r, record_until_over(r));
-	record_summary__print(r->opts, recording__counts(r->recording), pdwriter__bytes(out));
+	record_summary__print(r->opts, recording__counts(r->recording), pdwriter__bytes(out), err);
 	return exit_status(r, err);
 }
 

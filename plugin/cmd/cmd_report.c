@@ -81,14 +81,25 @@ static int print_report(const struct report *r, struct report_opts *opts)
 	return view__stdio(stdout, r, &opts->view);
 }
 
-/* Zeros alone would look like a finding. */
+static bool is_empty(const struct report *r, const struct report_opts *opts)
+{
+	if (opts->format == FORMAT_FOLDED)
+		return !r->nr_paths;
+	return *opts->filters && !r->check.nr_allocs && !(r->totals.allocs.value > 0);
+}
+
+/* Zeros alone would look like a finding, and no line at all like a failure. */
 static void warn_empty(const struct report *r, const struct report_opts *opts)
 {
-	if (!*opts->filters || r->check.nr_allocs || r->totals.allocs.value > 0)
+	bool has_others = r->check.nr_frees || r->cpu.nr_samples || r->cpu.nr_probe;
+
+	if (!is_empty(r, opts))
 		return;
-	pr_warning("%s: no %ssamples match %s\n", opts->input,
-		   r->check.nr_frees || r->cpu.nr_samples || r->cpu.nr_probe ? "allocation " : "",
-		   opts->filters);
+	if (*opts->filters)
+		pr_warning("%s: no %ssamples match %s\n", opts->input,
+			   has_others ? "allocation " : "", opts->filters);
+	else
+		pr_warning("%s: no allocation samples in it\n", opts->input);
 }
 
 static int judge_gaps(const struct report *r, const struct report_opts *opts)
@@ -99,6 +110,10 @@ static int judge_gaps(const struct report *r, const struct report_opts *opts)
 	if (!opts->strict || !report__has_gaps(r))
 		return 0;
 	fflush(stdout);
+	if (report__why_cut(r)) {
+		pr_err("--strict: the recording was cut short: %s\n", report__why_cut(r));
+		return -EIO;
+	}
 	pr_err("--strict: the recording is not complete: %llu churn samples and %llu others lost, %.3f s without probes\n",
 	       report__nr_lost(r), r->losses.perf_other, r->losses.gap_ns / 1e9);
 	return -EIO;

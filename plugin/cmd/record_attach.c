@@ -10,6 +10,7 @@
 #include "callchains.h"
 #include "probe/probe.h"
 #include "record_opts.h"
+#include "target/command.h"
 #include "target/process.h"
 #include "target/workload.h"
 #include "trace/follow.h"
@@ -39,8 +40,7 @@ int record_attach__workload(const struct record_opts *opts, struct follow *follo
 	if (ret == -EMFILE)
 		files__say_too_many();
 	else if (ret)
-		pr_err("%s: %s\n", opts->command[0],
-		       ret == -ENOENT ? "command not found" : strerror(-ret));
+		command__explain(opts->command[0], ret);
 	if (ret)
 		return ret;
 	if (chains)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <perf/cpumap.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -42,48 +41,42 @@ static const char *const record_usage[] = {
 /* Options as they were typed, before anything is judged. */
 struct typed {
 	const char *events, *pids, *tids, *uid, *mmap_pages, *freq, *period, *delay, *method;
-	const char *max_blocks, *max_stack, *output, *cpu_list;
-	bool call_graph, system_wide, quiet, strict, strict_freq, all_user, all_kernel;
+	const char *max_blocks, *max_stack, *output, *cpu_list, *call_graph;
+	bool callchains, system_wide, quiet, strict, strict_freq, all_user, all_kernel;
 	bool no_inherit;
 	int verbose;
-	struct record_opts *opts;
 };
 
-static int parse_stack_bytes(const char *text, __u32 *ret)
+static bool stack_bytes_option(const char *text, __u32 *ret)
 {
 	__u64 bytes;
 
 	if (parse_size(text, 8, MAX_STACK_BYTES, &bytes) || bytes % 8) {
 		pr_err("--call-graph dwarf,%s: the size of a stack copy is a multiple of 8, at most %d\n",
 		       text, MAX_STACK_BYTES);
-		return -1;
+		return false;
 	}
 	*ret = bytes;
-	return 0;
+	return true;
 }
 
-static int parse_call_graph(const struct option *opt, const char *arg, int unset)
+/* @text: NULL for --no-call-graph. */
+static bool call_graph_option(const char *text, struct record_opts *opts)
 {
-	struct record_opts *opts = opt->value;
-
-	if (unset) {
-		opts->callgraph = CALLGRAPH_NONE;
-		return 0;
+	if (!text || !strcmp(text, "fp")) {
+		opts->callgraph = text ? CALLGRAPH_FP : CALLGRAPH_NONE;
+		return true;
 	}
-	if (!strcmp(arg, "auto")) {
+	if (!strcmp(text, "auto")) {
 		opts->callgraph = CALLGRAPH_WALK;
-		return 0;
+		return true;
 	}
-	if (!strcmp(arg, "fp")) {
-		opts->callgraph = CALLGRAPH_FP;
-		return 0;
-	}
-	if (!strcmp(arg, "dwarf") || !strncmp(arg, "dwarf,", 6)) {
+	if (!strcmp(text, "dwarf") || !strncmp(text, "dwarf,", 6)) {
 		opts->callgraph = CALLGRAPH_DWARF;
-		return arg[5] ? parse_stack_bytes(arg + 6, &opts->stack_bytes) : 0;
+		return !text[5] || stack_bytes_option(text + 6, &opts->stack_bytes);
 	}
-	pr_err("--call-graph %s: not known, use auto, fp or dwarf[,size]\n", arg);
-	return -1;
+	pr_err("--call-graph '%s': not known, use auto, fp or dwarf[,size]\n", text);
+	return false;
 }
 
 static bool number_option(const char *name, const char *text, __u64 min, __u64 max, __u64 *ret)
@@ -143,29 +136,17 @@ static bool method_option(const char *text, enum probe_method *ret)
 
 static bool cpu_option(const char *list, struct record_opts *opts)
 {
-	struct perf_cpu_map *map;
-	int i;
+	int err;
 
 	if (!list)
 		return true;
-	if (!list[0] || strspn(list, "0123456789,-") != strlen(list)) {
-		pr_err("-C %s: not a list of CPUs like 0-3,6\n", list);
-		return false;
-	}
-	map = perf_cpu_map__new(list);
-	opts->nr_cpus = map ? perf_cpu_map__nr(map) : 0;
-	opts->cpus = calloc(opts->nr_cpus ?: 1, sizeof(int));
-	for (i = 0; opts->cpus && i < opts->nr_cpus; i++) {
-		opts->cpus[i] = perf_cpu_map__cpu(map, i).cpu;
-		if (opts->cpus[i] < 0 || opts->cpus[i] >= sysconf(_SC_NPROCESSORS_CONF)) {
-			pr_err("-C %s: no such CPU\n", list);
-			perf_cpu_map__put(map);
-			return false;
-		}
-	}
-	perf_cpu_map__put(map);
+	err = parse_cpus(list, sysconf(_SC_NPROCESSORS_CONF), &opts->cpus, &opts->nr_cpus);
+	if (err)
+		pr_err("-C '%s': %s\n", list, err == -ERANGE ? "no such CPU" :
+		       err == -EINVAL ? "not a list of CPUs, each once, like 0-3,6" :
+		       strerror(-err));
 	opts->cpu_list = list;
-	return opts->cpus != NULL;
+	return !err;
 }
 
 static bool uid_option(const char *text, uid_t *ret)
@@ -264,13 +245,21 @@ static bool judge_events(const struct typed *t, struct record_opts *opts)
 	return true;
 }
 
+static bool output_option(const char *text, struct record_opts *opts)
+{
+	opts->output = text;
+	if (!text || !text[0])
+		pr_err("-o '': give the output file a name\n");
+	return text && text[0];
+}
+
 static bool judge(const struct typed *t, struct record_opts *opts)
 {
-	if (!judge_numbers(t, opts) || !judge_target(t, opts) ||
+	if (!output_option(t->output, opts) || !call_graph_option(t->call_graph, opts) ||
+	    !judge_numbers(t, opts) || !judge_target(t, opts) ||
 	    !method_option(t->method, &opts->method) || !cpu_option(t->cpu_list, opts) ||
 	    !uid_option(t->uid, &opts->uid) || !judge_events(t, opts))
 		return false;
-	opts->output = t->output;
 	opts->quiet = t->quiet;
 	opts->verbose = t->verbose;
 	opts->strict = t->strict;
@@ -370,7 +359,7 @@ static int keep_command_line(struct record_opts *opts, int argc, const char **ar
 
 int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 {
-	struct typed t = { .events = "cycles", .output = "perf.data" };
+	struct typed t = { .events = "cycles", .output = "perf.data", .call_graph = "auto" };
 	const struct option options[] = {
 		OPT_STRING('e', "event", &t.events, "event",
 			   "CPU events, comma separated: cycles, cpu-clock, instructions, ... with :u :k (default cycles)"),
@@ -378,10 +367,9 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 		OPT_BOOLEAN(0, "strict-freq", &t.strict_freq, "Fail when -F is more than the kernel allows"),
 		OPT_STRING('c', "count", &t.period, "n",
 			   "Sample one allocation in n, at random; 1: all (default: about 1000 a second and CPU)"),
-		OPT_BOOLEAN('g', NULL, &t.call_graph, "Record callchains (the default)"),
-		OPT_CALLBACK(0, "call-graph", opts, "auto|fp|dwarf[,size]",
-			     "Callchains by CFI, by frame pointers, from stack copies of so many bytes (default auto; 8192); --no-call-graph: none",
-			     parse_call_graph),
+		OPT_BOOLEAN('g', NULL, &t.callchains, "Record callchains (the default)"),
+		OPT_STRING(0, "call-graph", &t.call_graph, "auto|fp|dwarf[,size]",
+			   "Callchains by CFI, by frame pointers, from stack copies of so many bytes (default auto; 8192); --no-call-graph: none"),
 		OPT_STRING(0, "max-stack", &t.max_stack, "frames",
 			   "Frames of a callchain at most (default 127; with --call-graph auto up to 512)"),
 		OPT_BOOLEAN(0, "verify-stacks", &opts->verify_stacks,
@@ -412,7 +400,6 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 
 	memset(opts, 0, sizeof(*opts));
 	opts->freq_hz = DEFAULT_FREQ_HZ;
-	opts->callgraph = CALLGRAPH_WALK;
 	opts->max_stack = DEFAULT_MAX_STACK;
 	opts->stack_bytes = DEFAULT_STACK_BYTES;
 	opts->uid = (uid_t)-1;

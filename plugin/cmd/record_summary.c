@@ -79,13 +79,18 @@ static void list_events(const struct record_opts *opts, const struct recording_c
 }
 
 void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
-			   __u64 file_bytes)
+			   __u64 file_bytes, bool cut_short)
 {
 	char events[CPU_EVENT_MAX * (sizeof(opts->events[0].name) + 24)];
 
 	print_full_rings(opts, c);
 	print_losses(c);
 	print_gaps(c);
+	if (cut_short) {
+		pr_info("[ perf churn record: Cut short, %.3f MB in %s ]\n",
+			file_bytes / 1048576.0, opts->output);
+		return;
+	}
 	list_events(opts, c, events, sizeof(events));
 	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%s, %llu churn:alloc, %llu churn:free samples; %llu %s, %llu lost) ]\n",
 		file_bytes / 1048576.0, opts->output, events, c->nr_alloc_samples,

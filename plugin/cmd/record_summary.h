@@ -6,6 +6,7 @@
 #ifndef PERF_CHURN_CMD_RECORD_SUMMARY_H
 #define PERF_CHURN_CMD_RECORD_SUMMARY_H
 
+#include <stdbool.h>
 #include <linux/types.h>
 
 struct record_opts;
@@ -14,8 +15,12 @@ struct recording_counts;
 /** record_summary__nr_lost() - Samples lost, whatever the cause. */
 __u64 record_summary__nr_lost(const struct recording_counts *c);
 
-/** record_summary__print() - All of it, to stderr. @file_bytes: Size of the file. */
+/**
+ * record_summary__print() - All of it, to stderr.
+ * @file_bytes: Size of the file.
+ * @cut_short: The recording failed; what was recorded up to then is in the file.
+ */
 void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
-			   __u64 file_bytes);
+			   __u64 file_bytes, bool cut_short);
 
 #endif /* PERF_CHURN_CMD_RECORD_SUMMARY_H */

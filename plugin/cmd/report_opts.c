@@ -105,7 +105,9 @@ static bool percent_option(const char *text, double *ret)
 	if (!text)
 		return true;
 	value = strtod(text, &end);
-	if (end != text && (!*end || !strcmp(end, "%")) && value >= 0 && value <= 100) {
+	/* strtod() alone takes blanks, signs, 0x, exponents, names. */
+	if (end != text && strspn(text, "0123456789.") == (size_t)(end - text) &&
+	    (!*end || !strcmp(end, "%")) && value >= 0 && value <= 100) {
 		*ret = value / 100;
 		return true;
 	}
@@ -273,13 +275,21 @@ static bool name_filters(const struct typed *t, struct report_opts *opts)
 	return !fclose(out);
 }
 
+static bool input_option(const char *text)
+{
+	if (!text || !text[0])
+		pr_err("-i '': give the name of the input file\n");
+	return text && text[0];
+}
+
 static bool judge(const struct typed *t, struct report_opts *opts)
 {
 	struct filter *filter = &opts->filter;
 
 	opts->pager = !t->no_pager;
-	return format_option(t, opts) && judge_symbols(t, &opts->symbols) &&
-	       judge_view(t, opts) && time_option(opts->time_text) && name_filters(t, opts) &&
+	return input_option(opts->input) && format_option(t, opts) &&
+	       judge_symbols(t, &opts->symbols) && judge_view(t, opts) &&
+	       time_option(opts->time_text) && name_filters(t, opts) &&
 	       !names__new(t->wrappers, t->nr_wrappers, &opts->names) &&
 	       list_option("--comm", t->comms, &filter->comms) &&
 	       list_option("--dsos", t->dsos, &filter->dsos) &&

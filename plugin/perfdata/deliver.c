@@ -333,7 +333,7 @@ int deliverer__deliver(struct deliverer *d, __u64 time, void *record)
 		ret = deliver_sample(d, time, hdr);
 	else
 		ret = deliver_other(d, time, hdr);
-	if (d->damaged)
+	if (d->damaged && !d->quiet)
 		pr_err("%s: damaged record (type %u, %u bytes, time %llu)\n", d->r->path,
 		       hdr->type, hdr->size, (unsigned long long)time);
 	return ret;

@@ -17,6 +17,7 @@
  * @wanted_types: Bit N: somebody looks at records of type N.
  * @damaged: A record could not be decoded: the error is ours, not the callback's.
  * @time_bytes: Offset of the time in every sample, 0 where it depends on the event.
+ * @quiet: The file is known to be damaged: no word about more of it.
  * @nr_lost_in_rings: Told by PERF_RECORD_LOST, and not yet told again by perf at the file's end.
  */
 struct deliverer {
@@ -29,7 +30,7 @@ struct deliverer {
 	__u64 wanted_types;
 	__u64 nr_lost_in_rings;
 	unsigned int time_bytes;
-	bool damaged;
+	bool damaged, quiet;
 };
 
 void deliverer__init(struct deliverer *d, const struct pdreader *r,

@@ -16,4 +16,7 @@ const char *churn_format__text(__u32 id);
 /** churn_format__name() - "alloc" for CHURN_ALLOC_ID and so on; NULL for an unknown id. */
 const char *churn_format__name(__u32 id);
 
+/* A word of the VERSION feature until the recording is finished; see churn-events.txt. */
+#define VERSION_UNFINISHED	"(unfinished)"
+
 #endif /* PERF_CHURN_PERFDATA_FORMATS_H */

@@ -97,8 +97,11 @@ static size_t queued_bytes(const struct pass *p)
 	return p->pool.nr_used * CHUNK_BYTES + order__bytes(&p->order);
 }
 
+/* Of a file that is not whole enough has been said: there it ends. */
 static int bad_record(const struct pass *p, const struct perf_event_header *hdr)
 {
+	if (p->r->info.truncated)
+		return -ENODATA;
 	pr_err("%s: damaged near offset %llu: record of type %u, %u bytes\n", p->r->path,
 	       (unsigned long long)(p->pos - stream__left_bytes(&p->file)), hdr->type, hdr->size);
 	return -EINVAL;
@@ -332,15 +335,22 @@ int pdreader__read(struct pdreader *r, const struct pdreader_ops *ops, void *ctx
 		pr_err("%s: out of memory\n", r->path);
 		return -ENOMEM;
 	}
+	p->deliverer.quiet = r->info.truncated;
 	err = read_all(p);
+	if (err == -ENODATA && !p->stopped)
+		err = 0;
 	if (!p->stopped) {
 		if (err == -ENOMEM || err == -E2BIG)
 			pr_err("%s: out of memory\n", r->path);
+		p->deliverer.quiet |= err;
 		flush_err = order__flush_all(&p->order, deliver, p);
 		err = err ?: flush_err;
 	}
-	warn_late(p);
 	r->info.nr_late = p->order.nr_late;
+	if (r->info.truncated && p->deliverer.damaged)
+		err = 0;
+	if (!err && !r->info.truncated)
+		warn_late(p);
 	pass__free(p);
 	return err;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats.h"
 #include "read.h"
 #include "read_blob.h"
 #include "util/msg.h"
@@ -174,6 +175,20 @@ static void take_sample_time(struct pdinfo *info, struct blob *b)
 	info->last_time_ns = blob__u64(b);
 }
 
+/* One of ours says so until the very end. */
+static void take_version(struct pdreader *r, struct blob *b)
+{
+	const char *version;
+
+	take_string(b, &r->info.version);
+	version = r->info.version;
+	r->info.unfinished = version && !strncmp(version, "perf-churn ", 11) &&
+			     strstr(version, " " VERSION_UNFINISHED " ");
+	if (r->info.unfinished)
+		pr_warning("%s: the recording was cut short: the recorder was killed, or could not write (disk full)\n",
+			   r->path);
+}
+
 static int take_feature(struct pdreader *r, unsigned int feature, struct blob *b)
 {
 	struct pdinfo *info = &r->info;
@@ -183,7 +198,7 @@ static int take_feature(struct pdreader *r, unsigned int feature, struct blob *b
 	case FEAT_BUILD_ID:	return take_buildids(r, b);
 	case FEAT_HOSTNAME:	take_string(b, &info->hostname); break;
 	case FEAT_OSRELEASE:	take_string(b, &info->osrelease); break;
-	case FEAT_VERSION:	take_string(b, &info->version); break;
+	case FEAT_VERSION:	take_version(r, b); break;
 	case FEAT_ARCH:		take_string(b, &info->arch); break;
 	case FEAT_NRCPUS:	take_cpus(info, b); break;
 	case FEAT_CPUDESC:	take_string(b, &info->cpudesc); break;

@@ -255,7 +255,7 @@ static void find_data(struct pdreader *r, const struct file_header *hdr)
 	if (!hdr->data.bytes && !(has_features(hdr) && is_feature_table(r, hdr))) {
 		r->data.bytes = r->file_bytes > hdr->data.offset ?
 				r->file_bytes - hdr->data.offset : 0;
-		r->info.truncated = true;
+		r->info.truncated = r->info.unfinished = true;
 		pr_warning("%s: the recording was not finished, reading what is there\n",
 			   r->path);
 	} else if (!pdreader__has(r, &hdr->data)) {

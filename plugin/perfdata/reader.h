@@ -36,6 +36,8 @@ struct pdevent {
  * @data_bytes: Size of the data section.
  * @nr_late: Records read that should have come before others; known after the read.
  * @truncated: The file is not whole: data, or feature sections behind it, are cut short or damaged.
+ * @unfinished: The recorder did not live to finish the recording, or could not write it; the file may
+ *	well be whole.
  */
 struct pdinfo {
 	const char *hostname, *osrelease, *version, *arch, *cpudesc;
@@ -46,7 +48,7 @@ struct pdinfo {
 	int clockid;				/* -1: unknown */
 	__u64 data_bytes;
 	__u64 nr_late;
-	bool truncated;
+	bool truncated, unfinished;
 };
 
 /**
@@ -119,7 +121,8 @@ const struct pdevent *pdreader__event(const struct pdreader *r, size_t idx);
  *
  * Return: 0, a callback's value, or a negative errno (printed). A data section cut short is
  * read up to the cut: 0 with pdinfo.truncated set and a warning, as perf does for files of a
- * killed recorder; garbage inside it is -EINVAL after what came before was delivered.
+ * killed recorder. Garbage inside it is -EINVAL after what came before was delivered; in a file that
+ * is truncated it counts as the cut.
  */
 int pdreader__read(struct pdreader *r, const struct pdreader_ops *ops, void *ctx);
 

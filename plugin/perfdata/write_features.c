@@ -12,6 +12,7 @@
 #include "write_features.h"
 
 #include "bpf/churn.h"
+#include "formats.h"
 #include "writer.h"
 
 #ifndef PERF_CHURN_VERSION
@@ -19,6 +20,12 @@
 #endif
 #define TEXT(x)		TEXT_(x)
 #define TEXT_(x)	#x
+
+/* Both are padded to the same size. */
+#define FINISHED_VERSION	"perf-churn " PERF_CHURN_VERSION " churn-abi/" TEXT(CHURN_ABI_VERSION)
+#define UNFINISHED_VERSION	\
+	"perf-churn " PERF_CHURN_VERSION " " VERSION_UNFINISHED " churn-abi/" TEXT(CHURN_ABI_VERSION)
+_Static_assert(sizeof(UNFINISHED_VERSION) <= 64, "one unit of a padded string");
 
 static int build_hostname(const struct pdfeature_input *in __attribute__((unused)),
 			  struct blob *out)
@@ -42,10 +49,15 @@ static int build_osrelease(const struct pdfeature_input *in __attribute__((unuse
 	return 0;
 }
 
+const char *pdfeature__version(bool finished)
+{
+	return finished ? FINISHED_VERSION : UNFINISHED_VERSION;
+}
+
 static int build_version(const struct pdfeature_input *in __attribute__((unused)),
 			 struct blob *out)
 {
-	blob__put_string(out, "perf-churn " PERF_CHURN_VERSION " churn-abi/" TEXT(CHURN_ABI_VERSION));
+	blob__put_string(out, pdfeature__version(false));
 	return 0;
 }
 

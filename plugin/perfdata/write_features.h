@@ -5,6 +5,7 @@
 #ifndef PERF_CHURN_PERFDATA_WRITE_FEATURES_H
 #define PERF_CHURN_PERFDATA_WRITE_FEATURES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <linux/types.h>
 
@@ -51,6 +52,11 @@ enum pdfeature pdfeature__at(size_t i);
 
 /** pdfeature__build() - Append the payload of the i'th feature. Return: 0 or a negative errno. */
 int pdfeature__build(size_t i, const struct pdfeature_input *in, struct blob *out);
+
+/**
+ * pdfeature__version() - Text of VERSION, of the same size in the file whether @finished or not.
+ */
+const char *pdfeature__version(bool finished);
 
 /** pdtracing__build() - Payload of TRACING_DATA (write_tracing.c). */
 int pdtracing__build(const struct pdfeature_input *in, struct blob *out);

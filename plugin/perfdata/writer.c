@@ -11,8 +11,12 @@
  * stores into mapped pages. Killed at any time, the file is whole up to the last checkpoint.
  *
  * The data begins with a FINISHED_ROUND, since perf warns of a data section that is empty.
+ *
+ * A recorder that dies leaves a file that looks like one that was finished. So VERSION says that it
+ * was not, until the end, when other text of the same size takes its place.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,7 +56,7 @@ static const struct perf_event_header finished_round = {
 
 struct pdwriter {
 	struct write_file file;
-	int err;			/* first write error; sticks */
+	int err;			/* first error; sticks */
 	struct file_header *header;	/* the file's first page, mapped; NULL: write instead */
 	struct section table[MAX_FEATURES];
 	size_t nr_features;
@@ -63,18 +67,9 @@ struct pdwriter {
 	size_t head_bytes;		/* held back: belong where the table is now */
 	char *buffer;
 	size_t buffered;
+	bool cut_short;
 	__u64 first_ns, last_ns;
 };
-
-static int write_error(struct pdwriter *w, int err)
-{
-	if (!w->err) {
-		pr_err("%s: cannot write: %s%s\n", w->file.path, strerror(-err),
-		       err == -ENOSPC ? "; what is there up to now can be read" : "");
-		w->err = err;
-	}
-	return w->err;
-}
 
 static int write_at(struct pdwriter *w, const void *data, size_t bytes, __u64 offset)
 {
@@ -86,7 +81,7 @@ static int write_at(struct pdwriter *w, const void *data, size_t bytes, __u64 of
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return write_error(w, n ? -errno : -EIO);
+			return n ? -errno : -EIO;
 		from += n;
 		bytes -= n;
 		offset += n;
@@ -126,7 +121,10 @@ void pdwriter__free(struct pdwriter *w)
 
 int pdwriter__publish(struct pdwriter *w)
 {
-	return write_file__publish(&w->file);
+	int err = w->err ?: write_file__publish(&w->file);
+
+	w->err = err;
+	return err;
 }
 
 /* attrs, each with the section of its ids; the ids themselves go before, behind the header. */
@@ -208,47 +206,20 @@ static int write_front(struct pdwriter *w, const struct blob *front)
 	       write_at(w, front->data, header, 0);
 }
 
-int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, size_t nr_events,
-		    const struct pdwriter_info *info)
+static __u64 feature_offset(const struct pdwriter *w, enum pdfeature bit)
 {
-	struct pdfeature_input in = {
-		.events = events, .nr_events = nr_events, .info = info, .attr_bytes = ATTR_BYTES,
-	};
-	struct file_header header = {
-		.magic = "PERFILE2", .header_bytes = sizeof(header),
-		.attr_bytes = ATTR_BYTES + sizeof(struct section), .data.bytes = sizeof(finished_round),
-	};
-	struct blob front = {};
-	int err;
+	size_t i = 0;
 
-	blob__put(&front, &header, sizeof(header));
-	put_attrs(&front, events, nr_events, &header);
-	err = put_features(w, &front, &in, &header);
-	header.data.offset = w->data_offset = front.bytes;
-	w->committed = w->written = sizeof(finished_round);
-	blob__put(&front, &finished_round, sizeof(finished_round));
-	if (!err && front.failed)
-		err = -ENOMEM;
-	if (!err) {
-		memcpy(front.data, &header, sizeof(header));
-		err = write_front(w, &front);
-	}
-	blob__exit(&front);
-	if (!err)
-		map_header(w);
-	return err;
+	while (pdfeature__at(i) != bit)
+		i++;
+	return w->table[i].offset;
 }
 
 static int write_times(struct pdwriter *w)
 {
 	const __u64 times[2] = { w->first_ns, w->last_ns };
-	size_t i;
 
-	for (i = 0; i < w->nr_features; i++) {
-		if (pdfeature__at(i) == PDFEATURE_SAMPLE_TIME)
-			return write_at(w, times, sizeof(times), w->table[i].offset);
-	}
-	return 0;
+	return write_at(w, times, sizeof(times), feature_offset(w, PDFEATURE_SAMPLE_TIME));
 }
 
 /* A store that changes nothing: the page is there and may be written when the time comes. */
@@ -303,14 +274,97 @@ static int commit(struct pdwriter *w)
 	return 0;
 }
 
+static bool read_record_header(const struct pdwriter *w, __u64 at, struct perf_event_header *ret)
+{
+	__u64 behind = at - w->committed;
+
+	if (behind < w->head_bytes)
+		memcpy(ret, w->head + behind, sizeof(*ret));
+	else if (pread(w->file.fd, ret, sizeof(*ret), w->data_offset + at) != sizeof(*ret))
+		return false;
+	return ret->size >= sizeof(*ret);
+}
+
+/* Where the last record since the checkpoint ends that does so by @end. */
+static __u64 end_of_records(const struct pdwriter *w, __u64 end)
+{
+	struct perf_event_header header;
+	__u64 at = w->committed;
+
+	while (at + sizeof(header) <= end && read_record_header(w, at, &header) &&
+	       at + header.size <= end)
+		at += header.size;
+	return at;
+}
+
 /*
- * The disk is full: what was written before is whole records. The last write got some way, so there
- * is room for the table in its place.
+ * The disk is full, with a part of the last write in the file, or of the table. Of the records that
+ * are whole those are kept behind which there is room for a table: it takes the place of others.
  */
 static void salvage(struct pdwriter *w)
 {
-	if (w->written - w->committed >= table_bytes(w))
-		commit(w);
+	__u64 end = w->written + w->buffered, room_end;
+	struct stat st;
+
+	w->buffered = 0;
+	w->written = w->committed;
+	if (fstat(w->file.fd, &st))
+		return;
+	room_end = st.st_size - w->data_offset - table_bytes(w);
+	end = end_of_records(w, end < room_end ? end : room_end);
+	if (end >= w->committed + table_bytes(w)) {
+		w->written = end;
+		if (commit(w))
+			w->written = w->committed;
+	}
+	/* What is behind the table was never part of the file. */
+	if (ftruncate(w->file.fd, pdwriter__bytes(w)))
+		pr_debug("%s: cannot be shortened: %s\n", w->file.path, strerror(errno));
+}
+
+static int fail(struct pdwriter *w, int err)
+{
+	if (w->err)
+		return w->err;
+	w->err = err;
+	if (w->committed)
+		salvage(w);
+	pr_err("%s: cannot write: %s%s\n", w->file.path, strerror(-err),
+	       w->committed && w->file.published ? "; what is there up to now can be read" : "");
+	return err;
+}
+
+int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, size_t nr_events,
+		    const struct pdwriter_info *info)
+{
+	struct pdfeature_input in = {
+		.events = events, .nr_events = nr_events, .info = info, .attr_bytes = ATTR_BYTES,
+	};
+	struct file_header header = {
+		.magic = "PERFILE2", .header_bytes = sizeof(header),
+		.attr_bytes = ATTR_BYTES + sizeof(struct section), .data.bytes = sizeof(finished_round),
+	};
+	struct blob front = {};
+	int err;
+
+	blob__put(&front, &header, sizeof(header));
+	put_attrs(&front, events, nr_events, &header);
+	err = put_features(w, &front, &in, &header);
+	header.data.offset = w->data_offset = front.bytes;
+	w->written = sizeof(finished_round);
+	blob__put(&front, &finished_round, sizeof(finished_round));
+	if (!err && front.failed)
+		err = -ENOMEM;
+	if (!err) {
+		memcpy(front.data, &header, sizeof(header));
+		err = write_front(w, &front);
+	}
+	blob__exit(&front);
+	if (err)
+		return fail(w, err);
+	w->committed = w->written;
+	map_header(w);
+	return 0;
 }
 
 /* The first bytes since the last checkpoint are held back: the table stands in their place. */
@@ -322,13 +376,11 @@ static int flush(struct pdwriter *w)
 	if (hold > w->buffered)
 		hold = w->buffered;
 	memcpy(w->head + w->head_bytes, w->buffer, hold);
+	w->head_bytes += hold;
 	err = write_at(w, w->buffer + hold, w->buffered - hold,
 		       w->data_offset + w->written + hold);
-	if (err) {
-		salvage(w);
+	if (err)
 		return err;
-	}
-	w->head_bytes += hold;
 	w->written += w->buffered;
 	w->buffered = 0;
 	return 0;
@@ -343,7 +395,7 @@ int pdwriter__write(struct pdwriter *w, const void *records, size_t bytes)
 	if (bytes > BUFFER_BYTES - w->buffered) {
 		err = flush(w);
 		if (err)
-			return err;
+			return fail(w, err);
 	}
 	if (bytes > BUFFER_BYTES)
 		return -EINVAL;
@@ -360,38 +412,72 @@ int pdwriter__round(struct pdwriter *w)
 /* With less data than the table is long the new table would overlap the old one: wait. */
 int pdwriter__checkpoint(struct pdwriter *w)
 {
+	int err;
+
 	if (w->err)
 		return w->err;
 	if (w->written + w->buffered - w->committed < table_bytes(w))
 		return 0;
-	return flush(w) ?: commit(w) ?: pdwriter__publish(w);
+	err = flush(w) ?: commit(w) ?: pdwriter__publish(w);
+	return err ? fail(w, err) : 0;
 }
 
 void pdwriter__set_times(struct pdwriter *w, __u64 first_ns, __u64 last_ns)
 {
 	w->first_ns = first_ns;
 	w->last_ns = last_ns;
+	/* No checkpoint will come any more. */
+	if (w->err && w->committed)
+		write_times(w);
 }
 
-/* Some file systems (NFS, quotas) tell of a full disk only now. */
-static int close_file(struct pdwriter *w)
+/* Some file systems (NFS, quotas) tell of a full disk only when a descriptor is closed. */
+static int close_duplicate(const struct pdwriter *w)
 {
-	int fd = w->file.fd;
+	int fd = dup(w->file.fd);
 
-	w->file.fd = -1;
-	return close(fd) ? write_error(w, -errno) : 0;
+	return fd >= 0 && close(fd) ? -errno : 0;
+}
+
+static int mark_finished(struct pdwriter *w)
+{
+	struct blob version = {};
+	int err = -ENOMEM;
+
+	if (w->cut_short)
+		return 0;
+	blob__put_string(&version, pdfeature__version(true));
+	if (!version.failed)
+		err = write_at(w, version.data, version.bytes,
+			       feature_offset(w, PDFEATURE_VERSION));
+	blob__exit(&version);
+	return err;
 }
 
 /* Few bytes may be left over: rounds without events fill up what a checkpoint needs. */
+static int write_rest(struct pdwriter *w)
+{
+	int err = 0;
+
+	if (w->written + w->buffered == w->committed)
+		return write_times(w);
+	while (!err && w->written + w->buffered - w->committed < table_bytes(w))
+		err = pdwriter__round(w);
+	return err ?: pdwriter__checkpoint(w);
+}
+
+void pdwriter__cut_short(struct pdwriter *w)
+{
+	w->cut_short = true;
+}
+
 int pdwriter__finish(struct pdwriter *w)
 {
 	int err = w->err;
 
-	if (!err && w->written + w->buffered == w->committed)
-		return write_times(w) ?: pdwriter__publish(w) ?: close_file(w);
-	while (!err && w->written + w->buffered - w->committed < table_bytes(w))
-		err = pdwriter__round(w);
-	return err ?: pdwriter__checkpoint(w) ?: close_file(w);
+	err = err ?: write_rest(w) ?: pdwriter__publish(w) ?: close_duplicate(w) ?:
+	      mark_finished(w);
+	return err ? fail(w, err) : 0;
 }
 
 __u64 pdwriter__bytes(const struct pdwriter *w)

@@ -45,13 +45,13 @@ int pdwriter__new(const char *path, struct pdwriter **ret);
  * pdwriter__publish() - The recording is under way: the file takes its name, an existing one is kept as
  * PATH.old. The first checkpoint does so, too.
  *
- * Return: 0 or a negative errno, printed.
+ * Return: 0 or a negative errno, printed; all later calls return it, too.
  */
 int pdwriter__publish(struct pdwriter *w);
 
 /**
- * pdwriter__free() - Close. Without pdwriter__finish() the file stays as the last checkpoint left it;
- * one that was never published is removed, and an older one still in its place.
+ * pdwriter__free() - Close. Without pdwriter__finish() the file stays as the last checkpoint left it,
+ * marked as unfinished; one that was never published is removed, and an older one still in its place.
  */
 void pdwriter__free(struct pdwriter *w);
 
@@ -60,7 +60,8 @@ void pdwriter__free(struct pdwriter *w);
  * @events: In evsel order. Tracepoint events with an id of enum churn_event_id get their
  *	format text into TRACING_DATA; other tracepoints get theirs from tracefs.
  *
- * From here on the file is one that perf reads, at every checkpoint.
+ * From here on the file is one that perf reads, at every checkpoint. Its VERSION says that it is
+ * unfinished.
  */
 int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, size_t nr_events,
 		    const struct pdwriter_info *info);
@@ -68,8 +69,8 @@ int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, siz
 /**
  * pdwriter__write() - Append one or more whole records (multiples of 8 bytes), buffered.
  *
- * Return: 0 or the errno of write(2) (-ENOSPC: disk full; printed once; all later calls
- * return it too, and what was written up to the last checkpoint stays readable).
+ * Return: 0 or the errno of write(2), e.g. -ENOSPC: disk full. It is printed once and all later calls
+ * return it, too. The records that fitted stay readable. SIGXFSZ must be ignored.
  */
 int pdwriter__write(struct pdwriter *w, const void *records, size_t bytes);
 
@@ -88,12 +89,16 @@ int pdwriter__checkpoint(struct pdwriter *w);
 /** pdwriter__set_times() - Time of the first and last sample, for SAMPLE_TIME. */
 void pdwriter__set_times(struct pdwriter *w, __u64 first_ns, __u64 last_ns);
 
+/** pdwriter__cut_short() - The recording has failed: the file stays marked as unfinished. */
+void pdwriter__cut_short(struct pdwriter *w);
+
 /**
- * pdwriter__finish() - Last checkpoint with the final features (SAMPLE_TIME). No write after it.
+ * pdwriter__finish() - Last checkpoint with the final features (SAMPLE_TIME, VERSION). No write
+ * after it.
  */
 int pdwriter__finish(struct pdwriter *w);
 
-/** pdwriter__bytes() - Size of the file so far. */
+/** pdwriter__bytes() - Size of the file, with what is still buffered; after an error as it is. */
 __u64 pdwriter__bytes(const struct pdwriter *w);
 
 #endif /* PERF_CHURN_PERFDATA_WRITER_H */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "util/msg.h"
 
 /* BINPRM_BUF_SIZE: what the kernel reads of a file to tell how to run it. */
 #define HEAD_BYTES		256
@@ -116,24 +117,36 @@ static bool is_elf(const char *head, ssize_t nr_bytes)
 }
 
 /*
- * Return: 1 with the interpreter in @ret, 0 when @path is a program or cannot be read (the kernel
- * runs programs that we may not read), or a negative errno.
+ * Return: 1 with the name of the interpreter in @ret, 0 when @path is a program or cannot be read (the
+ * kernel runs programs that we may not read), or -ENOMEM.
  */
-static int next_interpreter(const char *path, char **ret)
+static int name_interpreter(const char *path, char **ret)
 {
-	char head[HEAD_BYTES], *name;
+	char head[HEAD_BYTES];
 	ssize_t nr_bytes = read_head(path, head, sizeof(head));
 	int err;
 
 	if (nr_bytes < 0 || is_elf(head, nr_bytes))
 		return 0;
-	err = script__interpreter(head, nr_bytes, &name);
-	if (err == -ENOEXEC)
-		err = take_if_executable(SHELL, ret);
-	else if (!err) {
-		err = take_if_executable(name, ret);
-		free(name);
+	err = script__interpreter(head, nr_bytes, ret);
+	if (err == -ENOEXEC) {
+		*ret = strdup(SHELL);
+		err = *ret ? 0 : -ENOMEM;
 	}
+	return err ?: 1;
+}
+
+/* As name_interpreter(), but it is one that can be run. */
+static int next_interpreter(const char *path, char **ret)
+{
+	char *name;
+	int found = name_interpreter(path, &name);
+	int err;
+
+	if (found <= 0)
+		return found;
+	err = take_if_executable(name, ret);
+	free(name);
 	return err ?: 1;
 }
 
@@ -157,4 +170,39 @@ int command__program(const char *name, char **ret)
 	}
 	free(path);
 	return -ELOOP;
+}
+
+/* The last of the chain of interpreters, which need not be there; NULL for a program or without memory. */
+static char *last_interpreter(const char *path)
+{
+	char *name = NULL, *next;
+	int depth;
+
+	for (depth = 0; depth <= MAX_INTERPRETERS; depth++) {
+		if (name_interpreter(name ?: path, &next) <= 0)
+			break;
+		free(name);
+		name = next;
+	}
+	return name;
+}
+
+void command__explain(const char *name, int err)
+{
+	char *path, *interpreter;
+
+	if (command__find(name, &path)) {
+		pr_err("%s: %s\n", name[0] ? name : "''",
+		       err == -ENOENT ? "command not found" : strerror(-err));
+		return;
+	}
+	interpreter = last_interpreter(path);
+	if (interpreter)
+		pr_err("%s: its interpreter %s: %s\n", name, interpreter,
+		       err == -ENOENT ? "not found" : strerror(-err));
+	else
+		pr_err("%s: %s\n", name,
+		       err == -ENOENT ? "the loader that it asks for is not there" : strerror(-err));
+	free(interpreter);
+	free(path);
 }

@@ -24,6 +24,12 @@ int command__find(const char *name, char **ret);
 int command__program(const char *name, char **ret);
 
 /**
+ * command__explain() - Print one line why a command cannot be run.
+ * @err: What command__program(), workload__images() or execvp() said.
+ */
+void command__explain(const char *name, int err);
+
+/**
  * script__interpreter() - Read a "#!" line.
  * @text: First bytes of a file.
  * @ret: The interpreter, without its argument. malloc'ed.

@@ -214,7 +214,7 @@ static int add_dynamic(struct image_list *list, const struct program *program, c
 {
 	int err = image_list__add_file(list, program->loader);
 
-	if (err == -ENOMEM)
+	if (err == -ENOMEM || err == -ENOENT)
 		return err;
 	err = ask_loader(list, program, path);
 	/* A library may need libc where the program itself does not. */

@@ -178,7 +178,7 @@ int workload__start(struct workload *w)
 	}
 	close_socket(w);
 	if (err)
-		pr_err("%s: %s\n", w->name, strerror(err));
+		command__explain(w->name, -err);
 	return -err;
 }
 

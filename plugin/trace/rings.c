@@ -368,6 +368,22 @@ int rings__open(const struct rings_opts *opts, struct rings **ret)
 	return 0;
 }
 
+/* What perf_evlist__delete() of libperf 6.12 leaves behind: it frees an evsel, not its members. */
+static void free_evsels(struct perf_evlist *evlist)
+{
+	struct perf_evsel *evsel;
+
+	perf_evlist__for_each_evsel(evlist, evsel) {
+		perf_evsel__free_fd(evsel);
+		perf_evsel__free_id(evsel);
+		perf_cpu_map__put(evsel->cpus);
+		perf_cpu_map__put(evsel->own_cpus);
+		perf_thread_map__put(evsel->threads);
+		evsel->cpus = evsel->own_cpus = NULL;
+		evsel->threads = NULL;
+	}
+}
+
 void rings__free(struct rings *r)
 {
 	int set;
@@ -379,6 +395,7 @@ void rings__free(struct rings *r)
 			continue;
 		perf_evlist__munmap(r->sets[set]);
 		perf_evlist__close(r->sets[set]);
+		free_evsels(r->sets[set]);
 		perf_evlist__delete(r->sets[set]);
 	}
 	free(r->cpus);

@@ -141,3 +141,57 @@ int parse_pids(const char *text, int **ret, int *ret_nr)
 	*ret = pids;
 	return 0;
 }
+
+/* One CPU or a range of them; *text moves behind it. */
+static int read_cpus(const char **text, bool *listed, int nr_max)
+{
+	__u64 first, last;
+	int err;
+
+	err = read_digits(*text, text, &first);
+	last = first;
+	if (!err && **text == '-')
+		err = read_digits(*text + 1, text, &last);
+	if (err)
+		return err;
+	if (first > last)
+		return -EINVAL;
+	if (last >= (__u64)nr_max)
+		return -ERANGE;
+	for (; first <= last; first++) {
+		if (listed[first])
+			return -EINVAL;
+		listed[first] = true;
+	}
+	return 0;
+}
+
+static int read_cpu_list(const char *text, bool *listed, int nr_max)
+{
+	int err;
+
+	while (!(err = read_cpus(&text, listed, nr_max)) && *text == ',')
+		text++;
+	return err ?: *text ? -EINVAL : 0;
+}
+
+int parse_cpus(const char *text, int nr_max, int **ret, int *ret_nr)
+{
+	bool *listed = calloc(nr_max, sizeof(*listed));
+	int *cpus = calloc(nr_max, sizeof(*cpus));
+	int err = listed && cpus ? read_cpu_list(text, listed, nr_max) : -ENOMEM;
+	int i, nr = 0;
+
+	for (i = 0; !err && i < nr_max; i++) {
+		if (listed[i])
+			cpus[nr++] = i;
+	}
+	free(listed);
+	if (err) {
+		free(cpus);
+		return err;
+	}
+	*ret = cpus;
+	*ret_nr = nr;
+	return 0;
+}

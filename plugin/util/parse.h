@@ -26,4 +26,14 @@ int parse_size(const char *text, __u64 min, __u64 max, __u64 *ret);
  */
 int parse_pids(const char *text, int **ret, int *ret_nr);
 
+/**
+ * parse_cpus() - A comma-separated list of CPUs and ranges of them, like 0-3,6.
+ * @nr_max: Numbers are below it.
+ * @ret: malloc'ed array, ascending; the caller frees it.
+ * @ret_nr: Number of entries, at least 1.
+ *
+ * Return: 0, -EINVAL for what is no list, or has a CPU twice, -ERANGE or -ENOMEM. Prints nothing.
+ */
+int parse_cpus(const char *text, int nr_max, int **ret, int *ret_nr);
+
 #endif /* PERF_CHURN_UTIL_PARSE_H */

@@ -50,7 +50,8 @@ static void print_recording(struct json_out *j, const struct report *r)
 	print_lost(j, r);
 	json__number(j, "gap_s", r->losses.gap_ns / 1e9);
 	json__u64(j, "late_records", rec->nr_late);
-	json__bool(j, "truncated", rec->truncated);
+	json__bool(j, "truncated", report__why_cut(r));
+	json__string(j, "truncated_reason", report__why_cut(r));
 	json__bool(j, "filtered", rec->filtered);
 	json__bool(j, "lower_bounds", report__is_lower_bound(r));
 	json__close(j, '}');

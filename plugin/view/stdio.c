@@ -24,9 +24,9 @@ static void print_recording(FILE *out, const struct report *r)
 		fputs(" of ", out);
 		print_text(out, rec->hostname);
 	}
-	if (rec->truncated)
-		fputs("; the file ends early", out);
 	fputc('\n', out);
+	if (report__why_cut(r))
+		fprintf(out, "# warning  : the recording was cut short: %s\n", report__why_cut(r));
 }
 
 static void print_events(FILE *out, const struct report *r)
@@ -72,7 +72,10 @@ static void print_losses(FILE *out, const struct report *r)
 			format_ns(buf, l->gap_ns));
 		separator = ", ";
 	}
-	fprintf(out, "%s\n", *separator ? "" : "nothing");
+	if (report__why_cut(r))
+		fprintf(out, "%swhat came after the cut\n", separator);
+	else
+		fprintf(out, "%s\n", *separator ? "" : "nothing");
 }
 
 static void print_stack_note(FILE *out, const struct report *r)
@@ -168,8 +171,9 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 	fprintf(out, "%s%s%s: ", opts->color ? "\033[1m" : "", words[r->verdict],
 		opts->color ? "\033[0m" : "");
 	if (r->verdict == VERDICT_EMPTY) {
-		fputs(r->recording.filtered ? "none matches the filter\n" :
-					      "none was seen in this recording\n", out);
+		fprintf(out, "%s%s\n", r->recording.filtered ? "none matches the filter" :
+							       "none was seen in this recording",
+			report__why_cut(r) ? ", which was cut short" : "");
 		return;
 	}
 	print_verdict_share(out, &r->cpu);

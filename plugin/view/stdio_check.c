@@ -146,6 +146,8 @@ void print_self_check(FILE *out, const struct report *r, const struct view_opts 
 	if (opts->verbose > 0)
 		print_each_probe(out, r);
 	print_events(out, r);
+	if (report__why_cut(r))
+		fprintf(out, "#   file     : not the whole recording: %s\n", report__why_cut(r));
 	print_stacks(out, r);
 	print_walks(out, r);
 	print_frees(out, r);
