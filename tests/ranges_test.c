@@ -100,7 +100,7 @@ static Dwarf *open_libc_dwarf(void)
 		return NULL;
 	id = locate__build_id(fd);
 	close(fd);
-	fd = locate__debug(LIBC, &id, NULL, 0, &file);
+	fd = locate__debug(LOCATE_HERE, LIBC, &id, NULL, 0, &file);
 	dwarf = fd < 0 ? NULL : dwarf_begin(fd, DWARF_C_READ);	/* fd stays open as long */
 	free(file);
 	return dwarf;
