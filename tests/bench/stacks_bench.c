@@ -50,17 +50,17 @@ static const struct way {
 	int prog, ring;
 	bool faults;
 } ways[] = {
-	{ "empty program (taken off below)", NONE, RING_PLAIN },
-	{ "walk", WALK, RING_PLAIN },
-	{ "walk, record", RECORD, RING_PLAIN },
-	{ "bpf_get_stackid, no fault", STACKID, RING_PLAIN },
+	{ "empty program (taken off below)", NONE, RING_PLAIN, false },
+	{ "walk", WALK, RING_PLAIN, false },
+	{ "walk, record", RECORD, RING_PLAIN, false },
+	{ "bpf_get_stackid, no fault", STACKID, RING_PLAIN, false },
 	{ "bpf_get_stackid", STACKID, RING_PLAIN, true },
-	{ "record without a stack", EMIT, RING_PLAIN },
-	{ "record, fp callchain, no fault", EMIT, RING_CHAIN },
+	{ "record without a stack", EMIT, RING_PLAIN, false },
+	{ "record, fp callchain, no fault", EMIT, RING_CHAIN, false },
 	{ "record, fp callchain", EMIT, RING_CHAIN, true },
-	{ "record, copy of 8192", EMIT, RING_8K },
-	{ "record, copy of 16384", EMIT, RING_16K },
-	{ "record, copy of 65528", EMIT, RING_64K },
+	{ "record, copy of 8192", EMIT, RING_8K, false },
+	{ "record, copy of 16384", EMIT, RING_16K, false },
+	{ "record, copy of 65528", EMIT, RING_64K, false },
 };
 #define WAY_NR	(sizeof(ways) / sizeof(ways[0]))
 
