@@ -19,7 +19,7 @@ Q := $(if $(filter 1,$(V)),,@)
 .SUFFIXES:
 .SECONDARY:
 
-inner_goals := all tests workloads doc install
+inner_goals := all tests workloads benches doc install
 .PHONY: $(inner_goals) help deps check demo bench check-perf612 clean
 
 ifneq ($(LOCKED),1)
@@ -32,7 +32,7 @@ with_env = OUTPUT=$(OUTPUT) MAKE_VARS='$(MAKEOVERRIDES)' PATH="$(CURDIR)/$(OUTPU
 all:
 	+$(Q)$(inner) $@
 
-tests workloads doc install:
+tests workloads benches doc install:
 	+$(Q)$(inner) $@
 
 # One file, e.g. make build/perfdata/reader.o
@@ -63,7 +63,7 @@ demo: deps
 	$(Q)$(with_env) scripts/demo.sh
 
 bench: deps
-	+$(Q)$(inner) all workloads
+	+$(Q)$(inner) all workloads benches
 	$(Q)$(with_env) scripts/bench.sh
 
 check-perf612: deps
@@ -120,6 +120,7 @@ SRCS := $(filter-out plugin/preload/%,$(wildcard plugin/*/*.c))
 OBJS := $(SRCS:plugin/%.c=$(OUTPUT)/%.o)
 SKELS := $(patsubst bpf/%.bpf.c,$(OUTPUT)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
 TESTS := $(patsubst tests/%.c,$(OUTPUT)/tests/%,$(wildcard tests/*_test.c))
+BENCHES := $(patsubst tests/bench/%.c,$(OUTPUT)/tests/bench/%,$(wildcard tests/bench/*_bench.c))
 TOOLS := $(patsubst tools/%.c,$(OUTPUT)/%,$(wildcard tools/*.c))
 PRELOAD_SRCS := $(wildcard plugin/preload/*.c)
 PRELOAD := $(if $(PRELOAD_SRCS),$(OUTPUT)/libperf-churn.so)
@@ -127,6 +128,7 @@ MAN := $(patsubst Documentation/%.txt,$(OUTPUT)/doc/%.1,$(wildcard Documentation
 
 all: $(OUTPUT)/perf-churn $(PRELOAD) $(TOOLS) ; @:
 tests: $(TESTS) ; @:
+benches: $(BENCHES) ; @:
 doc: $(MAN) ; @:
 
 # Written only when the text changes; what depends on it is then built again.
@@ -183,6 +185,11 @@ $(OUTPUT)/bpf/%.bpf.o: bpf/%.bpf.c $(OUTPUT)/bpf/vmlinux.h $(OUTPUT)/.bpf-flags 
 	$(call msg,BPF,$@)
 	$(Q)$(CLANG) -target bpf $(BPF_CFLAGS) -MMD -MP -c $< -o $@
 
+# Programs of a benchmark.
+$(OUTPUT)/bpf/%.bpf.o: tests/bench/%.bpf.c $(OUTPUT)/bpf/vmlinux.h $(OUTPUT)/.bpf-flags $(DEPS)/stamp
+	$(call msg,BPF,$@)
+	$(Q)$(CLANG) -target bpf $(BPF_CFLAGS) -Ibpf -MMD -MP -c $< -o $@
+
 $(OUTPUT)/bpf/%.skel.h: $(OUTPUT)/bpf/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen object $(@:.skel.h=.linked.o) $<
@@ -195,6 +202,14 @@ $(OUTPUT)/tests/%_test: tests/%_test.c $(OUTPUT)/libchurn.a $(LIBS) $(OUTPUT)/.f
 	$(call msg,TEST,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(filter %.a,$^) $(LDLIBS)
+
+# With frame pointers: their own stacks are walked by them, too.
+$(BENCHES): $(OUTPUT)/tests/bench/%: tests/bench/%.c $(OUTPUT)/libchurn.a $(LIBS) $(OUTPUT)/.flags | \
+		$(OUTPUT)/bpf/bench.skel.h
+	$(call msg,BENCH,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-omit-frame-pointer -fno-optimize-sibling-calls -MMD -MP \
+		$(ALL_LDFLAGS) -o $@ $< $(filter %.a,$^) $(LDLIBS)
 
 workloads:
 	$(Q)$(MAKE) $(if $(Q),-s) -f tests/workloads.mk OUTPUT=$(OUTPUT)
@@ -222,7 +237,7 @@ install: all doc
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/perf-churn
 	$(Q)install -m 644 scripts/completion.bash $(DESTDIR)$(sysconfdir)/bash_completion.d/perf-churn
 
--include $(OBJS:.o=.d) $(OUTPUT)/perf-churn.d $(TESTS:=.d) $(TOOLS:=.d)
--include $(SKELS:.skel.h=.bpf.d) $(OUTPUT)/libperf-churn.d
+-include $(OBJS:.o=.d) $(OUTPUT)/perf-churn.d $(TESTS:=.d) $(BENCHES:=.d) $(TOOLS:=.d)
+-include $(SKELS:.skel.h=.bpf.d) $(OUTPUT)/bpf/bench.bpf.d $(OUTPUT)/libperf-churn.d
 
 endif

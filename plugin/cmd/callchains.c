@@ -15,6 +15,7 @@
 #define WAIT_FOR_MAP_NS		500000000ULL
 #define WAIT_FOR_TABLE_NS	5000000000ULL
 #define RETRY_NS		5000000ULL
+#define RETRY_SAME_NS		100000000ULL	/* nothing new but their age */
 #define MAX_WAITING_BYTES	(64U << 20)
 
 /* A copied stack that is not walked yet. */
@@ -33,6 +34,7 @@ struct callchains {
 	bool copies_off;
 	bool mappings_wait;
 	__u64 retried_ns;
+	__u64 retried_with;		/* walk_spaces__nr_published() then */
 	__u64 nr_ends[WALK_STATUS_NR];	/* of those walked here */
 	__u64 ips[WALK_MAX_FRAMES];
 	char out[WALKED_MAX_BYTES] __attribute__((aligned(8)));
@@ -190,14 +192,23 @@ static int retry(struct callchains *s, __u64 now_ns, bool last)
 	return err;
 }
 
+/* Thousands may wait, while the rings fill: do not walk them all again for nothing. */
+static bool is_time_to_retry(const struct callchains *s, __u64 pass_ns)
+{
+	bool is_new = walk_spaces__nr_published(s->spaces) != s->retried_with;
+
+	return pass_ns >= s->retried_ns + (is_new ? RETRY_NS : RETRY_SAME_NS);
+}
+
 int callchains__settle(struct callchains *s, __u64 pass_ns, bool last)
 {
 	if (last)
 		walk_spaces__wait(s->spaces, WAIT_FOR_TABLE_NS / 1000000);
 	s->mappings_wait = walk_spaces__update(s->spaces, last ? ~0ULL : pass_ns);
-	if (!s->first || (!last && pass_ns < s->retried_ns + RETRY_NS))
+	if (!s->first || (!last && !is_time_to_retry(s, pass_ns)))
 		return 0;
 	s->retried_ns = pass_ns;
+	s->retried_with = walk_spaces__nr_published(s->spaces);
 	return retry(s, pass_ns, last);
 }
 

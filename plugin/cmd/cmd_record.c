@@ -154,6 +154,7 @@ static int load_probes(struct record *r)
 		.verify_every = opts->verify_stacks ? VERIFY_EVERY : 0,
 		.choose_threads = opts->no_inherit && !opts->system_wide,
 	};
+	int err;
 
 	if (wants_trace_events(r) && !trace_events__check())
 		probes.method = PROBE_EVENT;

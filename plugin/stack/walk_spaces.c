@@ -64,6 +64,7 @@ struct walk_spaces {
 	__u64 pruned_ns;
 	bool any_changed;
 	__u64 nr_no_room;
+	__u64 nr_published;
 };
 
 static __u64 now_ns(void)
@@ -467,6 +468,7 @@ static void publish(struct walk_spaces *s, struct walk_process *p, struct genera
 	proc.nr = new->nr;
 	if (g == p->newest && !p->ended_ns)
 		s->mem->set_proc(s->mem->ctx, p->pid, &proc);
+	s->nr_published++;
 	put_published(s, old);
 }
 
@@ -564,6 +566,11 @@ bool walk_spaces__update(struct walk_spaces *s, __u64 pass_ns)
 	if (pass_ns > s->pruned_ns + KEEP_NS)
 		prune(s, pass_ns);
 	return s->nr_held != 0;
+}
+
+__u64 walk_spaces__nr_published(const struct walk_spaces *s)
+{
+	return s->nr_published;
 }
 
 /* The generation of that time; one that has no mappings yet is still to be heard of. */

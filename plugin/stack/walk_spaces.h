@@ -53,6 +53,9 @@ void walk_spaces__record(struct walk_spaces *s, const struct perf_event_header *
  */
 bool walk_spaces__update(struct walk_spaces *s, __u64 pass_ns);
 
+/** walk_spaces__nr_published() - Grows with each change that walks can see. */
+__u64 walk_spaces__nr_published(const struct walk_spaces *s);
+
 /**
  * walk_spaces__walk() - Walk a copied stack.
  * @time_ns: When it was copied: which of a process's programs it is of.
