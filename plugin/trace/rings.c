@@ -413,7 +413,7 @@ void rings__poll(struct rings *r, int timeout_ms)
 
 /*
  * What comes in meanwhile is left to the next pass: else a ring that fills as fast as it is read
- * would keep us from the others.
+ * would keep us from the others. No perf_mmap__read_done(): it drops what has not been read.
  */
 static int drain_ring(struct perf_mmap *map, enum ring_set set, ring_record_fn record, void *ctx)
 {
@@ -428,7 +428,6 @@ static int drain_ring(struct perf_mmap *map, enum ring_set set, ring_record_fn r
 		err = record(ctx, set, &event->header);
 		perf_mmap__consume(map);
 	}
-	perf_mmap__read_done(map);
 	return err;
 }
 
