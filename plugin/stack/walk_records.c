@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,12 +25,21 @@ void walk_records__exit(struct walk_records *r)
 	free(r->held);
 }
 
+static bool is_of_interest(const struct perf_event_header *record)
+{
+	return record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT ||
+	       record->type == PERF_RECORD_MMAP2 ||
+	       (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC);
+}
+
 void walk_records__hold(struct walk_records *r, const struct perf_event_header *record)
 {
 	struct walk_records_held *grown;
 	struct perf_event_header *copy;
 	size_t room;
 
+	if (!is_of_interest(record))
+		return;
 	if (r->nr == r->room) {
 		room = r->room * 2 + 64;
 		grown = reallocarray(r->held, room, sizeof(*grown));

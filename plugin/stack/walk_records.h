@@ -14,6 +14,30 @@
 /* What follows a record's own fields: TID TIME CPU IDENTIFIER. */
 #define WALK_RECORDS_TRAILER_BYTES	32
 
+/* FORK, EXIT, COMM up to tid */
+struct task_record {
+	struct perf_event_header header;
+	__u32 pid, ppid, tid, ptid;
+};
+
+struct mmap2_record {
+	struct perf_event_header header;
+	__u32 pid, tid;
+	__u64 start, len, pgoff;
+	union {
+		struct {
+			__u32 maj, min;
+			__u64 ino, ino_generation;
+		};
+		struct {
+			__u8 build_id_bytes, reserved[3];
+			__u8 build_id[20];
+		};
+	};
+	__u32 prot, flags;
+	char filename[];
+};
+
 struct walk_records_held {
 	__u64 time_ns;
 	size_t nth;			/* in order of arrival, where times are equal */
@@ -28,7 +52,11 @@ struct walk_records {
 
 void walk_records__exit(struct walk_records *r);
 
-/** walk_records__hold() - Keep a copy. Out of memory, the record is lost. */
+/**
+ * walk_records__hold() - Keep a copy of a FORK, EXIT, MMAP2, or COMM of an exec; pass over others.
+ *
+ * Out of memory, the record is lost.
+ */
 void walk_records__hold(struct walk_records *r, const struct perf_event_header *record);
 
 /** walk_records__sort() - Begin to hand out. */

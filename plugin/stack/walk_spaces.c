@@ -27,6 +27,7 @@
 
 #define KEEP_NS		6000000000ULL	/* longer than a copied stack waits for a table */
 #define PRUNE_NS	1000000000ULL
+#define PUBLISH_NS	60000ULL	/* a mapping: half of the array in the time that ranges rest */
 
 /* What the walker's array holds of a space; a child begins with its parent's. */
 struct published {
@@ -40,6 +41,7 @@ struct generation {
 	__u64 until_ns;			/* when the next began; 0: it lasts */
 	struct space *space;
 	struct published *published;	/* NULL: nothing yet, or not any more */
+	__u64 published_ns;
 	bool changed;
 	struct walk_map *own;		/* for copied stacks; made when the first is walked */
 	__u32 nr_own;
@@ -270,41 +272,10 @@ void walk_spaces__wait(struct walk_spaces *s, int timeout_ms)
 	walk_files__wait(s->files, timeout_ms);
 }
 
-static bool is_of_interest(const struct perf_event_header *record)
-{
-	return record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT ||
-	       record->type == PERF_RECORD_MMAP2 ||
-	       (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC);
-}
-
 void walk_spaces__record(struct walk_spaces *s, const struct perf_event_header *record)
 {
-	if (is_of_interest(record))
-		walk_records__hold(&s->records, record);
+	walk_records__hold(&s->records, record);
 }
-
-struct task_record {
-	struct perf_event_header header;
-	__u32 pid, ppid, tid, ptid;
-};
-
-struct mmap2_record {
-	struct perf_event_header header;
-	__u32 pid, tid;
-	__u64 start, len, pgoff;
-	union {
-		struct {
-			__u32 maj, min;
-			__u64 ino, ino_generation;
-		};
-		struct {
-			__u8 build_id_bytes, reserved[3];
-			__u8 build_id[20];
-		};
-	};
-	__u32 prot, flags;
-	char filename[];
-};
 
 static void on_mmap(struct walk_spaces *s, const struct perf_event_header *record)
 {
@@ -436,6 +407,7 @@ static void publish(struct walk_spaces *s, struct walk_process *p)
 	if (new->nr < nr)
 		mark_changed(s, g);
 	g->published = new;
+	g->published_ns = now_ns();
 	fill(&s->mem->maps[new->first], new->nr, g->space);
 	proc.first = new->first;
 	proc.nr = new->nr;
@@ -473,16 +445,27 @@ static bool is_gone(struct walk_process *p)
 	return p->gone;
 }
 
+/* A compiler at run time may change thousands of mappings one by one. */
+static bool was_just_published(const struct generation *g, __u64 now)
+{
+	return g->published && now < g->published_ns + g->published->nr * PUBLISH_NS;
+}
+
 static void publish_changed(struct walk_spaces *s)
 {
 	struct hashmap_entry *entry;
+	__u64 now = now_ns();
 	size_t bucket;
 
 	s->any_changed = false;
 	hashmap__for_each_entry(s->processes, entry, bucket) {
 		struct walk_process *p = entry->pvalue;
 
-		if (p->newest->changed && !is_gone(p))
+		if (!p->newest->changed || is_gone(p))
+			continue;
+		if (was_just_published(p->newest, now))
+			s->any_changed = true;
+		else
 			publish(s, p);
 	}
 }
