@@ -472,7 +472,9 @@ int BPF_PROG(walk_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (from == to)
 		return 0;
+	/* What the number's last owner has left: it may be told of even after its end. */
 	bpf_map_delete_elem(&walk_execs, &to);
+	bpf_map_delete_elem(&walk_procs, &to);
 	proc = bpf_map_lookup_elem(&walk_procs, &from);
 	if (!proc)
 		return 0;
@@ -519,13 +521,16 @@ int BPF_PROG(walk_exec_end, struct task_struct *task)
 	return 0;
 }
 
+/* The leader may end before other threads do. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(walk_exit, struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 
-	if (task->pid == tgid)
-		bpf_map_delete_elem(&walk_execs, &tgid);
+	if (BPF_CORE_READ(task, signal, live.counter))
+		return 0;
+	bpf_map_delete_elem(&walk_execs, &tgid);
+	bpf_map_delete_elem(&walk_procs, &tgid);
 	return 0;
 }
 

@@ -15,13 +15,19 @@
 #define WAIT_FOR_MAP_NS		500000000ULL
 #define WAIT_FOR_TABLE_NS	5000000000ULL
 #define RETRY_NS		5000000ULL
-#define RETRY_SAME_NS		100000000ULL	/* nothing new but their age */
 #define MAX_WAITING_BYTES	(64U << 20)
 
-/* A copied stack that is not walked yet. */
+/*
+ * A copied stack that is not walked yet.
+ * @status: Of the last walk; WALK_RUNNING: there was none.
+ * @nr_changes: See walk_spaces__nr_changes(); at that walk.
+ */
 struct waiting {
 	struct waiting *next;
 	bool is_cpu;
+	int status;
+	__u64 time_ns;
+	__u64 nr_changes;
 	struct perf_event_header record[];
 };
 
@@ -34,7 +40,6 @@ struct callchains {
 	bool copies_off;
 	bool mappings_wait;
 	__u64 retried_ns;
-	__u64 retried_with;		/* walk_spaces__nr_published() then */
 	__u64 nr_ends[WALK_STATUS_NR];	/* of those walked here */
 	__u64 ips[WALK_MAX_FRAMES];
 	char out[WALKED_MAX_BYTES] __attribute__((aligned(8)));
@@ -121,7 +126,8 @@ static void limit_copies(struct callchains *s)
 	walker__allow_copies(s->walker, !off);
 }
 
-static int make_wait(struct callchains *s, const struct perf_event_header *record, bool is_cpu)
+static int make_wait(struct callchains *s, const struct perf_event_header *record, bool is_cpu,
+		     __u64 time_ns)
 {
 	struct waiting *w = malloc(sizeof(*w) + record->size);
 
@@ -129,6 +135,9 @@ static int make_wait(struct callchains *s, const struct perf_event_header *recor
 		return -ENOMEM;
 	w->next = NULL;
 	w->is_cpu = is_cpu;
+	w->status = WALK_RUNNING;
+	w->time_ns = time_ns;
+	w->nr_changes = 0;
 	memcpy(w->record, record, record->size);
 	*s->last = w;
 	s->last = &w->next;
@@ -146,28 +155,42 @@ int callchains__take(struct callchains *s, const struct perf_event_header *recor
 	if (err)
 		return err;
 	if (w.head.is_copy)
-		return make_wait(s, record, is_cpu);
+		return make_wait(s, record, is_cpu, w.time_ns);
 	memcpy(s->ips, w.ips, w.head.nr * sizeof(s->ips[0]));
 	return write_sample(s, &w, s->ips, w.head.nr);
 }
 
-/* Return: is the stack walked as far as it ever will be? */
-static bool walk_waiting(struct callchains *s, struct walked *w, __u64 now_ns, bool last, __u32 *nr)
+/* What it came to by then may change: mappings are reported late, tables take time. */
+static bool may_improve(const struct waiting *one, __u64 now_ns)
 {
-	__u64 age_ns = now_ns > w->time_ns ? now_ns - w->time_ns : 0;
-	int status;
+	__u64 age_ns = now_ns > one->time_ns ? now_ns - one->time_ns : 0;
 
-	status = walk_spaces__walk(s->spaces, w->pid, w->time_ns, &w->copy, w->stack,
-				   s->opts.max_stack, s->ips, nr);
-	if (!last && status == WALK_NO_MAP && age_ns < WAIT_FOR_MAP_NS)
+	return (one->status == WALK_NO_MAP && age_ns < WAIT_FOR_MAP_NS) ||
+	       (one->status == WALK_PENDING && age_ns < WAIT_FOR_TABLE_NS);
+}
+
+/* Before all records of its time are in, a program's stack would be taken for its predecessor's. */
+static bool worth_a_walk(const struct callchains *s, const struct waiting *one, __u64 pass_ns)
+{
+	return one->time_ns <= pass_ns &&
+	       (one->nr_changes != walk_spaces__nr_changes(s->spaces) ||
+		!may_improve(one, pass_ns));
+}
+
+/* Return: is the stack walked as far as it ever will be? */
+static bool walk_waiting(struct callchains *s, struct waiting *one, const struct walked *w,
+			 __u64 pass_ns, bool last, __u32 *nr)
+{
+	one->nr_changes = walk_spaces__nr_changes(s->spaces);
+	one->status = walk_spaces__walk(s->spaces, w->pid, w->time_ns, &w->copy, w->stack,
+					s->opts.max_stack, s->ips, nr);
+	if (!last && may_improve(one, pass_ns))
 		return false;
-	if (!last && status == WALK_PENDING && age_ns < WAIT_FOR_TABLE_NS)
-		return false;
-	s->nr_ends[status]++;
+	s->nr_ends[one->status]++;
 	return true;
 }
 
-static int retry(struct callchains *s, __u64 now_ns, bool last)
+static int retry(struct callchains *s, __u64 pass_ns, bool last)
 {
 	struct waiting **at = &s->first, *one;
 	struct walked w;
@@ -176,8 +199,9 @@ static int retry(struct callchains *s, __u64 now_ns, bool last)
 
 	while (!err && (one = *at) != NULL) {
 		/* Taken apart before; it cannot fail. */
-		if (!walked__parse(one->record, one->is_cpu, &w) &&
-		    !walk_waiting(s, &w, now_ns, last, &nr)) {
+		if ((!last && !worth_a_walk(s, one, pass_ns)) ||
+		    walked__parse(one->record, one->is_cpu, &w) ||
+		    !walk_waiting(s, one, &w, pass_ns, last, &nr)) {
 			at = &one->next;
 			continue;
 		}
@@ -192,23 +216,14 @@ static int retry(struct callchains *s, __u64 now_ns, bool last)
 	return err;
 }
 
-/* Thousands may wait, while the rings fill: do not walk them all again for nothing. */
-static bool is_time_to_retry(const struct callchains *s, __u64 pass_ns)
-{
-	bool is_new = walk_spaces__nr_published(s->spaces) != s->retried_with;
-
-	return pass_ns >= s->retried_ns + (is_new ? RETRY_NS : RETRY_SAME_NS);
-}
-
 int callchains__settle(struct callchains *s, __u64 pass_ns, bool last)
 {
 	if (last)
 		walk_spaces__wait(s->spaces, WAIT_FOR_TABLE_NS / 1000000);
-	s->mappings_wait = walk_spaces__update(s->spaces, last ? ~0ULL : pass_ns);
-	if (!s->first || (!last && !is_time_to_retry(s, pass_ns)))
+	s->mappings_wait = walk_spaces__update(s->spaces, last ? WALK_SPACES_LAST_PASS : pass_ns);
+	if (!s->first || (!last && pass_ns < s->retried_ns + RETRY_NS))
 		return 0;
 	s->retried_ns = pass_ns;
-	s->retried_with = walk_spaces__nr_published(s->spaces);
 	return retry(s, pass_ns, last);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A process has generations: one for each program it has run, the newest first, each with its
- * space and the place of its mappings in the walker's array. Older ones stay for a while, for
- * stacks that were copied before the exec and are walked after it; so do processes that have ended.
+ * space. Older ones stay for a while, for stacks that were copied before the exec and are walked
+ * after it; so do processes that have ended. The newest of a living process has its mappings in the
+ * walker's array; stacks that were copied are walked by an array of the generation's own.
  */
 #include <bpf/hashmap.h>
 #include <bpf/libbpf.h>
@@ -21,10 +22,12 @@
 #include "target/process.h"
 #include "walk.h"
 #include "walk_ranges.h"
+#include "walk_records.h"
 #include "walk_spaces.h"
 
-#define KEEP_NS		3000000000ULL
-#define TRAILER_BYTES	32		/* sample_id: TID TIME CPU IDENTIFIER */
+#define KEEP_NS		6000000000ULL	/* longer than a copied stack waits for a table */
+#define PRUNE_NS	1000000000ULL
+#define PUBLISH_NS	60000ULL	/* a mapping: half of the array in the time that ranges rest */
 
 /* What the walker's array holds of a space; a child begins with its parent's. */
 struct published {
@@ -37,20 +40,19 @@ struct generation {
 	__u64 since_ns;			/* of the exec that began it; 0: from before */
 	__u64 until_ns;			/* when the next began; 0: it lasts */
 	struct space *space;
-	struct published *published;	/* NULL: nothing yet */
+	struct published *published;	/* NULL: nothing yet, or not any more */
+	__u64 published_ns;
 	bool changed;
+	struct walk_map *own;		/* for copied stacks; made when the first is walked */
+	__u32 nr_own;
+	__u64 own_is_of;		/* the state of affairs that it shows; 0: none */
 };
 
 struct walk_process {
 	pid_t pid;
-	__u64 ended_ns;			/* 0: it lives */
+	__u64 ended_ns;			/* its leader has; 0: it lives */
+	bool gone;			/* and so have all other threads */
 	struct generation *newest;
-};
-
-/* Records of a pass. */
-struct held {
-	__u64 time_ns;
-	struct perf_event_header *record;
 };
 
 struct walk_spaces {
@@ -59,12 +61,11 @@ struct walk_spaces {
 	struct walk_ranges *ranges;
 	struct space_pool pool;
 	struct hashmap *processes;	/* pid to struct walk_process */
-	struct held *held;
-	size_t nr_held, held_room;
+	struct walk_records records;
+	__u64 nr_changes;		/* of mappings and tables */
 	__u64 pruned_ns;
 	bool any_changed;
 	__u64 nr_no_room;
-	__u64 nr_published;
 };
 
 static __u64 now_ns(void)
@@ -93,6 +94,7 @@ int walk_spaces__new(const struct walk_memory *mem, struct walk_spaces **ret)
 	if (!s)
 		return err;
 	s->mem = mem;
+	s->nr_changes = 1;
 	s->processes = hashmap__new(hash_pid, equal_pid, NULL);
 	if (libbpf_get_error(s->processes)) {
 		s->processes = NULL;
@@ -128,6 +130,7 @@ static void free_generations(struct walk_spaces *s, struct generation *g)
 		older = g->older;
 		put_published(s, g->published);
 		space__put(g->space);
+		free(g->own);
 		free(g);
 	}
 }
@@ -135,7 +138,7 @@ static void free_generations(struct walk_spaces *s, struct generation *g)
 void walk_spaces__free(struct walk_spaces *s)
 {
 	struct hashmap_entry *entry;
-	size_t bucket, i;
+	size_t bucket;
 
 	if (!s)
 		return;
@@ -150,9 +153,7 @@ void walk_spaces__free(struct walk_spaces *s)
 		hashmap__free(s->processes);
 	}
 	walk_ranges__free(s->ranges);
-	for (i = 0; i < s->nr_held; i++)
-		free(s->held[i].record);
-	free(s->held);
+	walk_records__exit(&s->records);
 	free(s);
 }
 
@@ -178,8 +179,11 @@ static struct generation *add_generation(struct walk_spaces *s, struct walk_proc
 		return NULL;
 	}
 	g->since_ns = since_ns;
-	if (p->newest)
+	if (p->newest) {
 		p->newest->until_ns = since_ns;
+		put_published(s, p->newest->published);
+		p->newest->published = NULL;
+	}
 	g->older = p->newest;
 	p->newest = g;
 	return g;
@@ -208,6 +212,7 @@ static void mark_changed(struct walk_spaces *s, struct generation *g)
 {
 	g->changed = true;
 	s->any_changed = true;
+	s->nr_changes++;
 }
 
 static void add_mapping(struct walk_spaces *s, struct walk_process *p, const struct object_id *id,
@@ -267,67 +272,10 @@ void walk_spaces__wait(struct walk_spaces *s, int timeout_ms)
 	walk_files__wait(s->files, timeout_ms);
 }
 
-static __u64 record_time(const struct perf_event_header *record)
-{
-	__u64 time_ns;
-
-	if (record->size < sizeof(*record) + TRAILER_BYTES)
-		return 0;
-	memcpy(&time_ns, (const char *)record + record->size - TRAILER_BYTES + 8, sizeof(time_ns));
-	return time_ns;
-}
-
-static bool is_of_interest(const struct perf_event_header *record)
-{
-	return record->type == PERF_RECORD_FORK || record->type == PERF_RECORD_EXIT ||
-	       record->type == PERF_RECORD_MMAP2 ||
-	       (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC);
-}
-
 void walk_spaces__record(struct walk_spaces *s, const struct perf_event_header *record)
 {
-	struct held *grown;
-	size_t room;
-
-	if (!is_of_interest(record))
-		return;
-	if (s->nr_held == s->held_room) {
-		room = s->held_room * 2 + 64;
-		grown = reallocarray(s->held, room, sizeof(*grown));
-		if (!grown)
-			return;
-		s->held = grown;
-		s->held_room = room;
-	}
-	s->held[s->nr_held].record = malloc(record->size);
-	if (!s->held[s->nr_held].record)
-		return;
-	memcpy(s->held[s->nr_held].record, record, record->size);
-	s->held[s->nr_held++].time_ns = record_time(record);
+	walk_records__hold(&s->records, record);
 }
-
-struct task_record {
-	struct perf_event_header header;
-	__u32 pid, ppid, tid, ptid;
-};
-
-struct mmap2_record {
-	struct perf_event_header header;
-	__u32 pid, tid;
-	__u64 start, len, pgoff;
-	union {
-		struct {
-			__u32 maj, min;
-			__u64 ino, ino_generation;
-		};
-		struct {
-			__u8 build_id_bytes, reserved[3];
-			__u8 build_id[20];
-		};
-	};
-	__u32 prot, flags;
-	char filename[];
-};
 
 static void on_mmap(struct walk_spaces *s, const struct perf_event_header *record)
 {
@@ -336,9 +284,9 @@ static void on_mmap(struct walk_spaces *s, const struct perf_event_header *recor
 	struct walk_process *p;
 	size_t room;
 
-	if (record->size <= sizeof(*m) + TRAILER_BYTES || !(m->prot & PROT_EXEC))
+	if (record->size <= sizeof(*m) + WALK_RECORDS_TRAILER_BYTES || !(m->prot & PROT_EXEC))
 		return;
-	room = record->size - sizeof(*m) - TRAILER_BYTES;
+	room = record->size - sizeof(*m) - WALK_RECORDS_TRAILER_BYTES;
 	p = get_process(s, m->pid);
 	if (!p || strnlen(m->filename, room) == room)
 		return;
@@ -367,6 +315,7 @@ static void on_fork(struct walk_spaces *s, const struct task_record *t, __u64 ti
 	if (!child)
 		return;
 	child->ended_ns = 0;
+	child->gone = false;
 	g = add_generation(s, child, parent ? parent->newest->space : NULL, time_ns);
 	if (!g || !parent)
 		return;
@@ -403,24 +352,16 @@ static void act_on(struct walk_spaces *s, const struct perf_event_header *record
 	}
 }
 
-static int by_time(const void *a, const void *b)
+static void act_on_records(struct walk_spaces *s, __u64 pass_ns)
 {
-	const struct held *x = a, *y = b;
+	const struct perf_event_header *record;
+	__u64 time_ns;
 
-	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
-
-static void act_on_held(struct walk_spaces *s, __u64 pass_ns)
-{
-	size_t i;
-
-	qsort(s->held, s->nr_held, sizeof(*s->held), by_time);
-	for (i = 0; i < s->nr_held && s->held[i].time_ns <= pass_ns; i++) {
-		act_on(s, s->held[i].record, s->held[i].time_ns);
-		free(s->held[i].record);
+	walk_records__sort(&s->records);
+	while ((record = walk_records__next(&s->records, pass_ns, &time_ns)) != NULL) {
+		act_on(s, record, time_ns);
+		s->nr_changes++;
 	}
-	s->nr_held -= i;
-	memmove(s->held, s->held + i, s->nr_held * sizeof(*s->held));
 }
 
 static struct published *new_published(struct walk_spaces *s, size_t nr)
@@ -438,85 +379,94 @@ static struct published *new_published(struct walk_spaces *s, size_t nr)
 	return p;
 }
 
-static void fill(struct walk_spaces *s, struct generation *g)
+static void fill(struct walk_map *to, size_t room, const struct space *space)
 {
-	struct walk_map *to = &s->mem->maps[g->published->first];
-	size_t i, nr = space__nr(g->space);
+	size_t i, nr = space__nr(space);
 	const struct mapping *map;
 
-	for (i = 0; i < nr && i < g->published->nr; i++) {
-		map = space__at(g->space, i);
+	for (i = 0; i < nr && i < room; i++) {
+		map = space__at(space, i);
 		to[i].start = map->start;
 		to[i].end = map->end;
 		walk_object__fill(map->dso, map->pgoff, &to[i]);
 	}
 }
 
-/* Programs of the past and ended processes: only for stacks that were copied then. */
-static void publish(struct walk_spaces *s, struct walk_process *p, struct generation *g)
+/* Without room nothing of the process is published, until there is. */
+static void publish(struct walk_spaces *s, struct walk_process *p)
 {
+	struct generation *g = p->newest;
 	struct walk_proc proc = { .since_ns = g->since_ns };
 	struct published *old = g->published, *new;
+	size_t nr = space__nr(g->space);
 
 	g->changed = false;
-	new = new_published(s, space__nr(g->space));
+	new = new_published(s, nr);
 	if (!new)
 		return;
+	if (new->nr < nr)
+		mark_changed(s, g);
 	g->published = new;
-	fill(s, g);
+	g->published_ns = now_ns();
+	fill(&s->mem->maps[new->first], new->nr, g->space);
 	proc.first = new->first;
 	proc.nr = new->nr;
-	if (g == p->newest && !p->ended_ns)
-		s->mem->set_proc(s->mem->ctx, p->pid, &proc);
-	s->nr_published++;
+	s->mem->set_proc(s->mem->ctx, p->pid, &proc);
 	put_published(s, old);
-}
-
-static bool is_pending(const struct walk_spaces *s, const struct generation *g)
-{
-	__u32 i;
-
-	for (i = 0; g->published && i < g->published->nr; i++) {
-		if (s->mem->maps[g->published->first + i].kind == WALK_MAP_PENDING)
-			return true;
-	}
-	return false;
 }
 
 /*
  * A table is there that mappings wait for. What the walker reads now is not changed: a mapping
  * whose fields change one by one would lead it astray.
  */
-static void mark_pending(struct walk_spaces *s)
+static void mark_all(struct walk_spaces *s)
 {
 	struct hashmap_entry *entry;
-	struct generation *g;
-	size_t bucket;
+	size_t bucket, i;
 
 	hashmap__for_each_entry(s->processes, entry, bucket) {
 		struct walk_process *p = entry->pvalue;
+		struct generation *g = p->newest;
 
-		for (g = p->newest; g; g = g->older) {
-			if (is_pending(s, g))
+		for (i = 0; g->published && i < g->published->nr; i++) {
+			if (s->mem->maps[g->published->first + i].kind == WALK_MAP_PENDING) {
 				mark_changed(s, g);
+				break;
+			}
 		}
 	}
+}
+
+/* A leader that ends before its other threads leaves a process that lives. */
+static bool is_gone(struct walk_process *p)
+{
+	if (p->ended_ns && !p->gone)
+		p->gone = kill(p->pid, 0) && errno == ESRCH;
+	return p->gone;
+}
+
+/* A compiler at run time may change thousands of mappings one by one. */
+static bool was_just_published(const struct generation *g, __u64 now)
+{
+	return g->published && now < g->published_ns + g->published->nr * PUBLISH_NS;
 }
 
 static void publish_changed(struct walk_spaces *s)
 {
 	struct hashmap_entry *entry;
-	struct generation *g;
+	__u64 now = now_ns();
 	size_t bucket;
 
 	s->any_changed = false;
 	hashmap__for_each_entry(s->processes, entry, bucket) {
 		struct walk_process *p = entry->pvalue;
 
-		for (g = p->newest; g; g = g->older) {
-			if (g->changed)
-				publish(s, p, g);
-		}
+		if (!p->newest->changed || is_gone(p))
+			continue;
+		if (was_just_published(p->newest, now))
+			s->any_changed = true;
+		else
+			publish(s, p);
 	}
 }
 
@@ -530,12 +480,6 @@ static void drop_old_generations(struct walk_spaces *s, struct walk_process *p, 
 	*at = NULL;
 }
 
-/* A leader that ends before its other threads leaves a process that lives. */
-static bool is_gone(const struct walk_process *p, __u64 now)
-{
-	return p->ended_ns && p->ended_ns + KEEP_NS < now && kill(p->pid, 0) && errno == ESRCH;
-}
-
 static void prune(struct walk_spaces *s, __u64 now)
 {
 	struct hashmap_entry *entry, *next;
@@ -546,7 +490,7 @@ static void prune(struct walk_spaces *s, __u64 now)
 		struct walk_process *p = entry->pvalue;
 
 		drop_old_generations(s, p, now);
-		if (!is_gone(p, now))
+		if (p->ended_ns + KEEP_NS > now || !is_gone(p))
 			continue;
 		s->mem->set_proc(s->mem->ctx, p->pid, NULL);
 		hashmap__delete(s->processes, (long)p->pid, NULL, NULL);
@@ -557,20 +501,23 @@ static void prune(struct walk_spaces *s, __u64 now)
 
 bool walk_spaces__update(struct walk_spaces *s, __u64 pass_ns)
 {
-	if (s->nr_held)
-		act_on_held(s, pass_ns);
-	if (walk_files__changed(s->files))
-		mark_pending(s);
+	if (s->records.nr)
+		act_on_records(s, pass_ns);
+	if (walk_files__changed(s->files)) {
+		s->nr_changes++;
+		mark_all(s);
+	}
 	if (s->any_changed)
 		publish_changed(s);
-	if (pass_ns > s->pruned_ns + KEEP_NS)
+	/* In the last pass there may be stacks yet of all that have ended. */
+	if (pass_ns > s->pruned_ns + PRUNE_NS && pass_ns != WALK_SPACES_LAST_PASS)
 		prune(s, pass_ns);
-	return s->nr_held != 0;
+	return s->records.nr != 0;
 }
 
-__u64 walk_spaces__nr_published(const struct walk_spaces *s)
+__u64 walk_spaces__nr_changes(const struct walk_spaces *s)
 {
-	return s->nr_published;
+	return s->nr_changes;
 }
 
 /* The generation of that time; one that has no mappings yet is still to be heard of. */
@@ -583,24 +530,42 @@ static struct generation *find_generation(const struct walk_process *p, __u64 ti
 	return g;
 }
 
+/* The generation's mappings as they are known now. Out of memory: as they were. */
+static void update_own(struct walk_spaces *s, struct generation *g)
+{
+	size_t nr = space__nr(g->space);
+	struct walk_map *grown;
+
+	if (g->own_is_of == s->nr_changes)
+		return;
+	if (nr > WALK_MAX_MAPS)
+		nr = WALK_MAX_MAPS;
+	grown = reallocarray(g->own, nr + 1, sizeof(*grown));
+	if (!grown)
+		return;
+	g->own = grown;
+	g->nr_own = nr;
+	g->own_is_of = s->nr_changes;
+	fill(g->own, nr, g->space);
+}
+
 int walk_spaces__walk(struct walk_spaces *s, pid_t pid, __u64 time_ns,
 		      const struct walk_copy *copy, const void *stack, __u32 max, __u64 *ips,
 		      __u32 *nr)
 {
 	struct walk_process *p = find_process(s, pid);
+	struct walk_memory mem = *s->mem;
 	struct walk_input in = {
-		.mem = s->mem, .copy = copy, .stack = stack, .stack_bytes = copy->bytes,
-		.max = max,
+		.mem = &mem, .copy = copy, .stack = stack, .stack_bytes = copy->bytes, .max = max,
 	};
 	struct generation *g;
 
 	*nr = 0;
 	if (p) {
 		g = find_generation(p, time_ns);
-		if (g->published) {
-			in.proc.first = g->published->first;
-			in.proc.nr = g->published->nr;
-		}
+		update_own(s, g);
+		mem.maps = g->own;
+		in.proc.nr = g->nr_own;
 	}
 	return walk_stack(&in, ips, nr);
 }

@@ -16,6 +16,8 @@
 
 #include "walk_files.h"
 
+#define WALK_SPACES_LAST_PASS	(~0ULL)
+
 struct process_image;
 struct walk_spaces;
 
@@ -47,14 +49,15 @@ void walk_spaces__record(struct walk_spaces *s, const struct perf_event_header *
 
 /**
  * walk_spaces__update() - The rings have been read: act on the records from before that.
- * @pass_ns: CLOCK_MONOTONIC at the beginning of the pass; later records wait for the next.
+ * @pass_ns: CLOCK_MONOTONIC at the beginning of the pass; later records wait for the next. Or
+ *	WALK_SPACES_LAST_PASS.
  *
  * Return: do any wait?
  */
 bool walk_spaces__update(struct walk_spaces *s, __u64 pass_ns);
 
-/** walk_spaces__nr_published() - Grows with each change that walks can see. */
-__u64 walk_spaces__nr_published(const struct walk_spaces *s);
+/** walk_spaces__nr_changes() - While it stays the same, no walk ends other than before. */
+__u64 walk_spaces__nr_changes(const struct walk_spaces *s);
 
 /**
  * walk_spaces__walk() - Walk a copied stack.

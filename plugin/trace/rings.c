@@ -447,18 +447,23 @@ void rings__poll(struct rings *r, int timeout_ms)
 	}
 }
 
+/*
+ * What comes in meanwhile is left to the next pass: else a ring that fills as fast as it is read
+ * would keep us from the others. No perf_mmap__read_done(): it drops what has not been read.
+ */
 static int drain_ring(struct perf_mmap *map, enum ring_set set, ring_record_fn record, void *ctx)
 {
 	union perf_event *event;
 	int err = 0;
+	__u64 end;
 
 	if (perf_mmap__read_init(map) < 0)
 		return 0;
-	while (!err && (event = perf_mmap__read_event(map)) != NULL) {
+	end = map->end;
+	while (!err && map->start < end && (event = perf_mmap__read_event(map)) != NULL) {
 		err = record(ctx, set, &event->header);
 		perf_mmap__consume(map);
 	}
-	perf_mmap__read_done(map);
 	return err;
 }
 
