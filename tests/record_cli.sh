@@ -477,7 +477,8 @@ signalled()
 	rm -f "$T/data"
 	spawn perf-churn record -c 10 -o "$T/data" -- "$WL/loop" -s 50 >/dev/null 2>"$T/err"
 	recorder=$spawned
-	sleep 1.5
+	check "SIG$1: the command runs" wait_for 20 pgrep -P "$recorder" -x loop
+	sleep 1
 	target=$(pgrep -P "$recorder" -x loop)
 	kill -"$1" "$recorder"
 	check "SIG$1 ends a recording soon" wait_for 10 ended "$recorder"
