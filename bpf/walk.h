@@ -5,7 +5,7 @@
  * The same code runs in the BPF programs and in the recorder and the report (plugin/stack/walk.c),
  * on the same tables (walk_tables.h). It needs of its includer, declared before this header:
  *
- *   bool and WALK_INLINE, what the functions are declared with besides static,
+ *   bool, WALK_UNROLL, which goes before loops, and WALK_INLINE, what the functions are declared with besides static,
  *   walk__rule(), walk__page(), walk__rows(), walk__map(): elements of the tables by index, NULL
  *	where there is none, and
  *   walk__read(): user memory; 0 when all of it could be read.
@@ -30,6 +30,9 @@
  * @hint_sp, @hint_ip: Where the return address of the thread's last probed call stood, and what it was.
  * @window_addr: First address in @window; 0: nothing there.
  * @map: Mapping of the last frame.
+ * @search_lo, @search_nr: Of the binary search under way. In memory, and volatile: the verifier then
+ *	knows no bounds for them, and all rounds of the search look alike to it. In registers it would
+ *	follow each way through the search.
  * @max: Frames to stop at, at most WALK_MAX_FRAMES.
  */
 struct walk_state {
@@ -45,6 +48,7 @@ struct walk_state {
 	__u32 nr_returns;
 	__u32 status;
 	struct walk_map map;
+	__u32 search_lo, search_nr;
 	__u64 window_addr;
 	__u64 window[WALK_WINDOW];
 	__u32 max;
@@ -93,29 +97,33 @@ static WALK_INLINE int walk__bx(struct walk_state *s, void *env)
 /* The mapping of an address, into s->map. */
 static WALK_INLINE bool walk__find_map(struct walk_state *s, void *env, __u64 ip)
 {
-	__u32 lo = s->proc.first, nr = s->proc.nr, half;
+	volatile __u32 *lo = &s->search_lo, *nr = &s->search_nr;
 	const struct walk_map *m;
+	__u32 half;
 	int i;
 
 	if (ip >= s->map.start && ip < s->map.end)
 		return true;
-	if (!nr)
+	*lo = s->proc.first;
+	*nr = s->proc.nr;
+	if (!*nr)
 		return false;
+	WALK_UNROLL
 	for (i = 0; i < WALK_SEARCH_MAPS; i++) {
-		if (nr <= 1)
+		half = *nr >> 1;
+		if (!half)
 			break;
-		half = nr >> 1;
-		m = walk__map(env, lo + half);
+		m = walk__map(env, *lo + half);
 		if (!m)
 			return false;
 		if (m->start <= ip) {
-			lo += half;
-			nr -= half;
+			*lo += half;
+			*nr -= half;
 		} else {
-			nr = half;
+			*nr = half;
 		}
 	}
-	m = walk__map(env, lo);
+	m = walk__map(env, *lo);
 	if (!m || ip < m->start || ip >= m->end)
 		return false;
 	s->map = *m;
@@ -123,24 +131,29 @@ static WALK_INLINE bool walk__find_map(struct walk_state *s, void *env, __u64 ip
 }
 
 /* The last row at or before an address of a page. */
-static WALK_INLINE __u32 walk__search(const __u32 *rows, const struct walk_page *page, __u32 addr)
+static WALK_INLINE __u32 walk__search(struct walk_state *s, const __u32 *rows,
+				      const struct walk_page *page, __u32 addr)
 {
-	__u32 lo = page->start, nr = page->count, half, mid;
+	volatile __u32 *lo = &s->search_lo, *nr = &s->search_nr;
+	__u32 half, mid;
 	int i;
 
+	*lo = page->start;
+	*nr = page->count;
+	WALK_UNROLL
 	for (i = 0; i < WALK_SEARCH_ROWS; i++) {
-		half = nr >> 1;
+		half = *nr >> 1;
 		if (!half)
 			break;
-		mid = lo + half;
+		mid = *lo + half;
 		if (WALK_ROW_ADDR(rows[mid & (WALK_CHUNK_ROWS - 1)]) <= addr) {
-			lo = mid;
-			nr -= half;
+			*lo = mid;
+			*nr -= half;
 		} else {
-			nr = half;
+			*nr = half;
 		}
 	}
-	return lo;
+	return *lo;
 }
 
 /*
@@ -166,7 +179,7 @@ static WALK_INLINE const struct walk_rule *walk__find_rule(struct walk_state *s,
 	rows = walk__rows(env, page->chunk);
 	if (!rows)
 		return 0;
-	at = walk__search(rows, page, vaddr & 0xffff);
+	at = walk__search(s, rows, page, vaddr & 0xffff);
 	if (!s->exact && at + 1 < (__u32)page->start + page->count) {
 		next = rows[(at + 1) & (WALK_CHUNK_ROWS - 1)];
 		if (WALK_ROW_ADDR(next) == ((vaddr + 1) & 0xffff)) {

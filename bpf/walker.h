@@ -32,6 +32,14 @@ const volatile __u32 max_stack = 127;
 const volatile __u32 verify_every;		/* so many CPU samples, one is copied as well; 0: none */
 
 
+/*
+ * Copies are larger than samples: more of them at a time than this would fill the rings, and samples
+ * be lost for them. A stack without a copy ends where the walk did.
+ */
+const volatile __u64 copy_room;
+__u64 copied_bytes;
+__u64 taken_bytes;				/* the recorder has read so many of them */
+
 /* Set by the recorder while it has no room for copies. */
 bool copies_off;
 
@@ -138,6 +146,7 @@ static __always_inline int walk__read(void *env, void *dst, __u32 bytes, __u64 a
 }
 
 #define WALK_INLINE __always_inline
+#define WALK_UNROLL _Pragma("clang loop unroll(full)")
 #include "walk.h"
 
 /* Scratch for one walk. From record on it is what goes into the ring. */
@@ -324,13 +333,18 @@ static long walk_one(__u64 i, void *ctx)
  * @slot: state.regs is where to start.
  * @exact: They are those of the next instruction, not of behind a call.
  * @entry: The start is at the entry of a probed function, which is to be left out.
+ *
+ * Not static: a global function is verified once, not for each of its calls.
  */
-static __noinline int walk_slot__walk(struct walk_slot *slot, bool exact, bool entry)
+__noinline int walk_slot__walk(struct walk_slot *slot, __u32 exact, __u32 entry)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct walk_loop loop = { .slot = slot, .status = WALK_RUNNING };
-	struct walk_state *s = &slot->state;
+	struct walk_state *s;
 
+	if (!slot)
+		return 0;
+	s = &slot->state;
 	slot->start = s->regs;
 	slot->start_exact = exact;
 	s->bp_addr = s->bx_addr = 0;
@@ -417,13 +431,14 @@ static __always_inline struct walk_copy_slot *copy_stack(const struct walk_slot 
 static __always_inline bool wants_copy(const struct walk_slot *slot)
 {
 	return (slot->head.status == WALK_NO_MAP || slot->head.status == WALK_PENDING) &&
-	       !copies_off;
+	       !copies_off && copied_bytes - taken_bytes < copy_room;
 }
 
 static __always_inline void count_walk(const struct walk_slot *slot)
 {
 	__u32 status = slot->head.status;
 
+	barrier_var(status);		/* what is compared is what is used */
 	if (status < WALK_STATUS_NR)
 		__sync_fetch_and_add(&walk_ends[status], 1);
 }
@@ -451,6 +466,8 @@ static __always_inline long walk_slot__emit(void *ctx, struct walk_slot *slot, v
 		err = bpf_perf_event_output(ctx, events, BPF_F_CURRENT_CPU, copy->record + off,
 					    event_bytes + sizeof(copy->head) + sizeof(copy->copy) +
 					    bytes);
+		if (!err)
+			__sync_fetch_and_add(&copied_bytes, copy->copy.bytes);
 		copy->busy = 0;
 		return err;
 	}

@@ -11,7 +11,7 @@
 #include "trace/walker.h"
 #include "util/msg.h"
 
-#define READY_MS		300
+#define READY_MS		1000
 #define WAIT_FOR_MAP_NS		500000000ULL
 #define WAIT_FOR_TABLE_NS	5000000000ULL
 #define RETRY_NS		5000000ULL
@@ -154,8 +154,10 @@ int callchains__take(struct callchains *s, const struct perf_event_header *recor
 	err = walked__parse(record, is_cpu, &w);
 	if (err)
 		return err;
-	if (w.head.is_copy)
+	if (w.head.is_copy) {
+		walker__took_copy(s->walker, w.copy.bytes);
 		return make_wait(s, record, is_cpu, w.time_ns);
+	}
 	memcpy(s->ips, w.ips, w.head.nr * sizeof(s->ips[0]));
 	return write_sample(s, &w, s->ips, w.head.nr);
 }

@@ -45,6 +45,7 @@ static int walk__read(void *env, void *dst, size_t bytes, __u64 addr)
 }
 
 #define WALK_INLINE inline
+#define WALK_UNROLL
 #include "bpf/walk.h"
 
 static void start(struct walk_state *s, const struct walk_input *in)

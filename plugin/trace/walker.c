@@ -199,6 +199,13 @@ void walker__allow_copies(struct walker *w, bool allow)
 	w->skel->bss->copies_off = !allow;
 }
 
+void walker__took_copy(struct walker *w, __u32 bytes)
+{
+	volatile __u64 *taken = &w->skel->bss->taken_bytes;
+
+	*taken += bytes;
+}
+
 void walker__stats(const struct walker *w, struct walker_stats *ret)
 {
 	memcpy(ret->nr_ends, w->skel->bss->walk_ends, sizeof(ret->nr_ends));

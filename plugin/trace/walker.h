@@ -46,6 +46,9 @@ const struct walk_memory *walker__memory(const struct walker *w);
 /** walker__allow_copies() - Are stacks copied where there is no table yet? On from the start. */
 void walker__allow_copies(struct walker *w, bool allow);
 
+/** walker__took_copy() - One was read from its ring: there is room for others. */
+void walker__took_copy(struct walker *w, __u32 bytes);
+
 void walker__stats(const struct walker *w, struct walker_stats *ret);
 
 #endif /* PERF_CHURN_TRACE_WALKER_H */
