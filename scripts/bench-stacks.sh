@@ -118,6 +118,7 @@ await_start() {
 	local pid
 
 	while kill -0 "$1" 2>/dev/null; do
+		# shellcheck disable=SC2013
 		for pid in $(cat /proc/"$1"/task/*/children 2>/dev/null); do
 			[ "$(cat /proc/"$pid"/comm 2>/dev/null)" != sleep ] || return 0
 		done
@@ -200,7 +201,7 @@ memory_of() {
 		END { for (id in held) sum += held[id]; printf "%d\n", sum / 1024 }'
 }
 
-# memory_row TITLE RECORD_ARGUMENT... - at its largest.
+# memory_row TITLE RECORD_ARGUMENT... - each at its largest.
 memory_row() {
 	local title=$1 pid
 
@@ -210,10 +211,9 @@ memory_row() {
 	while kill -0 "$pid" 2>/dev/null; do
 		memory_of "$pid" 2>/dev/null || true
 		sleep 0.2
-	done | sort -n | tail -n 1 | {
-		read -r rss anon mapped held
-		printf '%-32s %10d %10d %10d %10d\n' "$title" "$rss" "$anon" "$mapped" "$held"
-	}
+	done | awk -v title="$title" '
+		{ for (i = 1; i <= NF; i++) if ($i > max[i]) max[i] = $i }
+		END { printf "%-32s %10d %10d %10d %10d\n", title, max[1], max[2], max[3], max[4] }'
 	wait "$pid" || true
 }
 
