@@ -19,18 +19,31 @@ def is_whole(frames):
                             len(names) > 1 and names[-2].startswith("__libc_start_main"))
 
 
+def samples(lines):
+    """Heads with their frames; some samples have none, and no empty line behind them."""
+    head, frames = None, []
+    for line in lines:
+        if line[0] in "\t\n":
+            frames += [line.strip()] if line.strip() else []
+            continue
+        if head:
+            yield head, frames
+        head, frames = line, []
+    if head:
+        yield head, frames
+
+
 def main():
     whole, cut, examples = collections.Counter(), collections.Counter(), []
-    for text in sys.stdin.read().split("\n\n"):
-        lines = [line for line in text.split("\n") if line.strip()]
-        head = HEAD.match(lines[0]) if lines else None
+    for line, frames in samples(sys.stdin):
+        head = HEAD.match(line)
         if not head:
             continue
-        if is_whole(lines[1:]):
+        if is_whole(frames):
             whole[head[2]] += 1
         else:
             cut[head[2]] += 1
-            examples.append(" < ".join(line.strip() for line in lines))
+            examples.append(" < ".join([line.strip()] + frames))
     for event in ("churn:alloc", "churn:free"):
         print(event, whole[event], cut[event])
     for example in examples[:5]:
