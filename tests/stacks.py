@@ -29,6 +29,8 @@ MIN_SHARE = 0.99
 SIZE = re.compile(r"\bsize=(\d+)\b")
 OWN = ("stacks", "stacks_static", "stacks_rust", "stacks_plugin.so")
 STD = re.compile(r"^<?(std|core|alloc)::|^__?rust|^_?<.* as (core|std|alloc)::")
+# The compiler's start files have no call frame information: walks end there, as the man page's LIMITS say.
+NO_CFI = ("__do_global_dtors_aux", "frame_dummy")
 LOADER_STARTS = ("_start", "_dl_start_user", "[unknown]")
 STATIC_LIBS = {"__cxa_allocate_exception": "[libstdc++]"}
 
@@ -101,6 +103,8 @@ def cut_below_root(chain, roots):
 
 def is_at_start(chain, roots, last):
     """last: the last Frame. The loader may be without symbols."""
+    if last.sym in NO_CFI:
+        return True
     if chain[-1] == "_start" or chain[-1] == "[ld.so]" and last.sym in LOADER_STARTS:
         return True
     cut = cut_below_root(chain, roots)
