@@ -30,10 +30,63 @@ struct pt_regs {
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
 };
 
+struct xol_area {
+	unsigned long vaddr;
+} __attribute__((preserve_access_index));
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} __attribute__((preserve_access_index));
+
+struct mm_struct {
+	unsigned long start_stack;
+	struct uprobes_state uprobes_state;
+} __attribute__((preserve_access_index));
+
+struct return_instance {
+	unsigned long stack, orig_ret_vaddr;
+	bool chained;
+	struct return_instance *next;
+} __attribute__((preserve_access_index));
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+} __attribute__((preserve_access_index));
+
+struct perf_event {
+	__u64 id;
+	struct perf_event *parent;
+} __attribute__((preserve_access_index));
+
+struct bpf_perf_event_data {
+	struct pt_regs regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+struct bpf_perf_event_data_kern {
+	struct pt_regs *regs;
+	void *data;
+	struct perf_event *event;
+} __attribute__((preserve_access_index));
+
+struct completion;
+
+struct signal_struct {
+	struct {
+		int counter;
+	} live;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	__u32 self_exec_id;
+	unsigned int flags;
 	int pid;
 	int tgid;
+	struct mm_struct *mm;
+	struct uprobe_task *utask;
+	struct completion *vfork_done;
+	struct signal_struct *signal;
 	__u64 start_time;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
