@@ -85,11 +85,13 @@ for kind in $KINDS; do
 		# A static allocator without symbols cannot be found: record refuses it.
 		[ "$program" = stacks_static ] && [ "$kind" != "${kind%_stripped}" ] && continue
 		allocations "$kind" "$program"
+		# What a program keeps in its file makes no difference to walks of CPU samples.
+		[ "$kind" = "${kind%_stripped}" ] || continue
 		cpu_samples "$kind" "$program" 1000
 		# Each call with a return probe, which hides the caller's address. Copies would be GBs.
 		case $CALLGRAPH in
 		dwarf*) ;;
-		*) cpu_samples "$kind" "$program" 1 ;;
+		*) [ "$kind" = fp ] || cpu_samples "$kind" "$program" 1 ;;
 		esac
 	done
 done

@@ -19,7 +19,7 @@ import script_stream
 def class_of(sample):
     if sample.event in ("churn:alloc", "churn:free"):
         return "churn"
-    if sample.event.startswith("churn:") or not sample.frames:
+    if sample.event.startswith("churn:") or sample.event == "stack-copy" or not sample.frames:
         return None
     return "allocator" if script_stream.is_in_allocator(sample.frames) else "other"
 
