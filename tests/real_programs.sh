@@ -3,8 +3,9 @@
 # needs: record
 # timeout: 900
 #
-# Stacks of programs as the distribution ships them end at the thread's start: all of the churn events,
-# 99 % of the CPU samples in the allocator. Of one CPU sample in ten the stack is copied, too (64 KB): every
+# Stacks of programs as the distribution ships them end at the thread's start: 99 % of the churn events
+# and of the CPU samples in the allocator. (Blocks that destructors of clang's libraries free are below
+# __do_global_dtors_aux, which has no call frame information.) Of one CPU sample in ten the stack is copied, too (64 KB): every
 # address that stock perf unwinds from the copy is the one that was walked.
 #
 #	CALLGRAPH=auto	the argument of --call-graph
@@ -33,7 +34,7 @@ judge()
 	python3 tests/stacks_reach.py "$T/stream" >"$T/reach" 2>"$T/py.err" || diag_file "$T/py.err"
 	while read -r class nr part; do
 		case $class in
-		churn) check "$1: $part of $nr churn events end at the thread's start" share_is "$nr" "$part" 100 ;;
+		churn) check "$1: $part of $nr churn events end at the thread's start" share_is "$nr" "$part" 99 ;;
 		allocator) check "$1: $part of $nr CPU samples in the allocator do" share_is "$nr" "$part" 99 ;;
 		other) diag "$1: $part of $nr other CPU samples do" ;;
 		esac
