@@ -5,8 +5,8 @@
 #
 # Stacks of programs as the distribution ships them end at the thread's start: 99 % of the churn events
 # and of the CPU samples in the allocator. (Blocks that destructors of clang's libraries free are below
-# __do_global_dtors_aux, which has no call frame information.) Of one CPU sample in ten the stack is copied, too (64 KB): every
-# address that stock perf unwinds from the copy is the one that was walked.
+# __do_global_dtors_aux, which has no call frame information.) Of one CPU sample in ten the stack is copied,
+# too (64 KB): every address that stock perf unwinds from the copy is the one that was walked.
 #
 #	CALLGRAPH=auto	the argument of --call-graph
 #	PROGRAMS	some of those in programs.sh only
