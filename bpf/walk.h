@@ -23,6 +23,7 @@
  * @exact: @regs.ip is the instruction that runs next; else a return address, behind its call.
  * @leaf: No frame has been left yet.
  * @skip_leaf: Leave the leaf's own address out of @ips.
+ * @by_fp: The frame was found by a chain of frame pointers.
  * @call_site: The leaf is at a function's entry: where it has no CFI, the return address is at rsp.
  * @trampoline: Address that uretprobes have put over return addresses, and
  * @returns: the true ones, innermost first; @nr_returns of them are used up.
@@ -40,6 +41,7 @@ struct walk_state {
 	__u64 bp_addr, bx_addr;
 	__u32 lost;
 	__u8 exact, leaf, skip_leaf, call_site;
+	__u8 by_fp;
 	struct walk_proc proc;
 	__u64 trampoline;
 	__u64 returns[WALK_NR_RETURNS];
@@ -367,6 +369,7 @@ static WALK_INLINE int walk__leave_fp(struct walk_state *s, void *env)
 		return WALK_FAULT;
 	s->bp_addr = bp;
 	s->lost |= WALK_LOST_BX;	/* saved anywhere, or not */
+	s->by_fp = 1;
 	s->regs.sp = bp + 16;
 	walk__set_ip(s, ip, bp + 8);
 	return ip ? WALK_RUNNING : WALK_END;
@@ -460,8 +463,13 @@ static WALK_INLINE int walk__step(struct walk_state *s, void *env, __u64 *ips, _
 		return s->leaf && s->call_site ? walk__leave_entry(s, env) :
 						 walk__leave_fp(s, env);
 	rule = walk__find_rule(s, env);
-	if (!rule || rule->cfa == WALK_CFA_UNKNOWN)
-		return s->leaf && s->call_site ? walk__leave_entry(s, env) : WALK_NO_CFI;
+	if (!rule || rule->cfa == WALK_CFA_UNKNOWN) {
+		if (s->leaf && s->call_site)
+			return walk__leave_entry(s, env);
+		/* What code made at run time calls is of its kind, though it be in a file: V8's builtins. */
+		return s->by_fp ? walk__leave_fp(s, env) : WALK_NO_CFI;
+	}
+	s->by_fp = 0;
 	was_exact = s->exact;
 	err = walk__leave(s, env, rule);
 	if (err == WALK_RUNNING && rule->cfa == WALK_CFA_SIGNAL && !was_exact && n < *nr)

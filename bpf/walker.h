@@ -352,6 +352,7 @@ __noinline int walk_slot__walk(struct walk_slot *slot, __u32 exact, __u32 entry)
 	s->exact = exact;
 	s->leaf = 1;
 	s->skip_leaf = s->call_site = entry;
+	s->by_fp = 0;
 	s->nr_returns = 0;
 	s->map.start = s->map.end = 0;
 	s->window_addr = 0;

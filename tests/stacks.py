@@ -9,8 +9,8 @@ each claim, with lines "  detail" behind it; the status is 1 if one failed.
 
 alloc   per case: the allocations of 7000 to 7999 bytes have exactly the expected stacks, each as often
         as expected; all churn events end at a thread's start.
-cpu     per case: of the CPU samples in the allocator 99 % end at a thread's start, and 99 % have an
-        expected stack from the caller of the allocator on (or a complete one that lacks this caller: the
+cpu     per case: of the CPU samples in the allocator 97 % (of all cases together 99 %) end at a thread's
+        start, and have an expected stack from the caller of the allocator on (or a complete one that lacks this caller: the
         libraries allocate, too).
 
 A chain ends at a thread's start when its last frame is _start, or in the loader (what it does before main),
@@ -26,6 +26,8 @@ import script_stream
 
 MIN_SAMPLES = 30
 MIN_SHARE = 0.99
+# A case has some 200 samples: one in a hundred may well be three.
+MIN_CASE_SHARE = 0.97
 SIZE = re.compile(r"\bsize=(\d+)\b")
 OWN = ("stacks", "stacks_static", "stacks_rust", "stacks_plugin.so")
 STD = re.compile(r"^<?(std|core|alloc)::|^__?rust|^_?<.* as (core|std|alloc)::")
@@ -203,10 +205,16 @@ class Cpu:
         for chains, what in ((self.open, "end at a thread's start"),
                              (self.others, "have an expected stack")):
             good = self.nr - sum(chains.values())
-            claim(self.nr >= MIN_SAMPLES and good >= MIN_SHARE * self.nr,
+            claim(self.nr >= MIN_SAMPLES and good >= MIN_CASE_SHARE * self.nr,
                   f"{case}: {good} of {self.nr} CPU samples in the allocator {what}", most_common(chains))
         print(f"note {case}: {self.nr_others - self.nr_others_open} of {self.nr_others} other CPU samples "
               "end at a thread's start")
+
+
+def judge_all(cases):
+    nr = sum(c.nr for c in cases)
+    bad = sum(sum(c.open.values()) + sum(c.others.values()) for c in cases)
+    claim(nr - bad >= MIN_SHARE * nr, f"all cases: {nr - bad} of {nr} CPU samples in the allocator are as they should")
 
 
 def is_expected(chain, roots, want):
@@ -239,6 +247,8 @@ def main():
                           not starts.reached(s), table.cases.get(s.comm, ()))
     for case in sorted(set(table.cases) | set(cases)):
         cases[case].judge(case, table.cases.get(case))
+    if what == "cpu":
+        judge_all([c for name, c in cases.items() if table.cases.get(name)])
     return 1 if failed else 0
 
 
