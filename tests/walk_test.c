@@ -459,6 +459,18 @@ TEST_F(walk, chain_of_frame_pointers)
 	EXPECT_IPS(JIT + 0x10, JIT + 0x20, addr(SP8), addr(BP16), addr(END));
 }
 
+/* V8's builtins, which are in the program's file. */
+TEST_F(walk, chain_of_frame_pointers_through_code_without_cfi)
+{
+	self->copy.regs.bp = SP + 8 * 2;
+	self->stack[2] = SP + 8 * 6;
+	self->stack[3] = addr(NONE);
+	self->stack[7] = addr(SP8);
+	self->stack[8] = addr(NONE);
+	EXPECT_EQ(WALK_NO_CFI, walk(self, JIT + 0x10));
+	EXPECT_IPS(JIT + 0x10, addr(NONE), addr(SP8), addr(NONE));
+}
+
 TEST_F(walk, end_of_a_chain_of_frame_pointers)
 {
 	EXPECT_EQ(WALK_END, walk(self, JIT + 0x10));
