@@ -36,9 +36,9 @@ const volatile __u32 verify_every;		/* so many CPU samples, one is copied as wel
  * Copies are larger than samples: more of them at a time than this would fill the rings, and samples
  * be lost for them. A stack without a copy ends where the walk did.
  */
-const volatile __u64 copy_room;
-__u64 copied_bytes;
-__u64 taken_bytes;				/* the recorder has read so many of them */
+const volatile __u64 copy_room[2];		/* of churn events, of CPU samples */
+__u64 copied_bytes[2];
+__u64 taken_bytes[2];				/* the recorder has read so many of them */
 
 /* Set by the recorder while it has no room for copies. */
 bool copies_off;
@@ -429,10 +429,10 @@ static __always_inline struct walk_copy_slot *copy_stack(const struct walk_slot 
 	return to;
 }
 
-static __always_inline bool wants_copy(const struct walk_slot *slot)
+static __always_inline bool wants_copy(const struct walk_slot *slot, const __u32 is_cpu)
 {
 	return (slot->head.status == WALK_NO_MAP || slot->head.status == WALK_PENDING) &&
-	       !copies_off && copied_bytes - taken_bytes < copy_room;
+	       !copies_off && copied_bytes[is_cpu] - taken_bytes[is_cpu] < copy_room[is_cpu];
 }
 
 static __always_inline void count_walk(const struct walk_slot *slot)
@@ -454,12 +454,12 @@ static __always_inline void count_walk(const struct walk_slot *slot)
 static __always_inline long walk_slot__emit(void *ctx, struct walk_slot *slot, void *events,
 					    const __u32 event_bytes)
 {
-	const __u32 off = WALKER_RECORD_BYTES - event_bytes;
+	const __u32 off = WALKER_RECORD_BYTES - event_bytes, is_cpu = !event_bytes;
 	struct walk_copy_slot *copy;
 	__u32 nr = slot->nr, bytes;
 	long err;
 
-	copy = wants_copy(slot) ? copy_stack(slot) : NULL;
+	copy = wants_copy(slot, is_cpu) ? copy_stack(slot) : NULL;
 	if (copy) {
 		bytes = copy->copy.bytes;
 		if (bytes > WALKER_COPY_BYTES)
@@ -468,7 +468,7 @@ static __always_inline long walk_slot__emit(void *ctx, struct walk_slot *slot, v
 					    event_bytes + sizeof(copy->head) + sizeof(copy->copy) +
 					    bytes);
 		if (!err)
-			__sync_fetch_and_add(&copied_bytes, copy->copy.bytes);
+			__sync_fetch_and_add(&copied_bytes[is_cpu], copy->copy.bytes);
 		copy->busy = 0;
 		return err;
 	}

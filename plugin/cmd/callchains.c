@@ -155,7 +155,7 @@ int callchains__take(struct callchains *s, const struct perf_event_header *recor
 	if (err)
 		return err;
 	if (w.head.is_copy) {
-		walker__took_copy(s->walker, w.copy.bytes);
+		walker__took_copy(s->walker, is_cpu, w.copy.bytes);
 		return make_wait(s, record, is_cpu, w.time_ns);
 	}
 	memcpy(s->ips, w.ips, w.head.nr * sizeof(s->ips[0]));

@@ -138,16 +138,10 @@ static int choose_callgraph(struct record *r)
 	return 0;
 }
 
-static __u64 smaller_ring_bytes(const struct record_opts *opts)
-{
-	size_t pages = opts->pages < opts->churn_pages ? opts->pages : opts->churn_pages;
-
-	return (__u64)pages * sysconf(_SC_PAGESIZE);
-}
-
 static int load_probes(struct record *r)
 {
 	const struct record_opts *opts = r->opts;
+	__u64 page_bytes = sysconf(_SC_PAGESIZE);
 	struct probes_opts probes = {
 		.method = opts->method,
 		.period = opts->period ?: GOVERNOR_FIRST_PERIOD,
@@ -158,7 +152,7 @@ static int load_probes(struct record *r)
 		.uid = opts->uid,
 		.walking = opts->callgraph == CALLGRAPH_WALK,
 		.max_stack = opts->max_stack,
-		.copy_room = smaller_ring_bytes(opts) / 2,
+		.copy_room = { opts->churn_pages * page_bytes / 2, opts->pages * page_bytes / 2 },
 		.verify_every = opts->verify_stacks ? VERIFY_EVERY : 0,
 		.choose_threads = opts->no_inherit && !opts->system_wide,
 	};

@@ -88,7 +88,8 @@ static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int
 	skel->rodata->cpu_filtered = opts->cpus != NULL;
 	skel->rodata->walking = opts->walking;
 	skel->rodata->max_stack = opts->max_stack;
-	skel->rodata->copy_room = opts->copy_room;
+	skel->rodata->copy_room[0] = opts->copy_room[0];
+	skel->rodata->copy_room[1] = opts->copy_room[1];
 	skel->rodata->verify_every = opts->verify_every;
 	skel->rodata->tid_filtered = opts->choose_threads;
 	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:

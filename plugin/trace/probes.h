@@ -47,7 +47,8 @@ enum probe_method {
  * @uid: Only threads of this user, (uid_t)-1: all.
  * @walking: Walk stacks by CFI (walker.h), if the kernel takes these programs.
  * @max_stack: Frames a walk ends at.
- * @copy_room: Bytes of copied stacks that may be in the rings at a time.
+ * @copy_room: Bytes of copied stacks that may be in the rings of churn events, and of CPU samples, at a
+ *	time.
  * @verify_every: Of so many CPU samples one is copied, too; 0: none.
  * @choose_threads: Only threads named by probes__add_threads().
  */
@@ -61,7 +62,7 @@ struct probes_opts {
 	uid_t uid;
 	bool walking;
 	__u32 max_stack;
-	__u64 copy_room;
+	__u64 copy_room[2];
 	__u32 verify_every;
 	bool choose_threads;
 };

@@ -199,9 +199,9 @@ void walker__allow_copies(struct walker *w, bool allow)
 	w->skel->bss->copies_off = !allow;
 }
 
-void walker__took_copy(struct walker *w, __u32 bytes)
+void walker__took_copy(struct walker *w, bool is_cpu, __u32 bytes)
 {
-	volatile __u64 *taken = &w->skel->bss->taken_bytes;
+	volatile __u64 *taken = &w->skel->bss->taken_bytes[is_cpu];
 
 	*taken += bytes;
 }

@@ -47,7 +47,7 @@ const struct walk_memory *walker__memory(const struct walker *w);
 void walker__allow_copies(struct walker *w, bool allow);
 
 /** walker__took_copy() - One was read from its ring: there is room for others. */
-void walker__took_copy(struct walker *w, __u32 bytes);
+void walker__took_copy(struct walker *w, bool is_cpu, __u32 bytes);
 
 void walker__stats(const struct walker *w, struct walker_stats *ret);
 
