@@ -48,7 +48,6 @@ struct walk_state {
 	__u64 return_sp;
 	__u64 hint_sp, hint_ip;
 	__u32 nr_returns;
-	__u32 status;
 	struct walk_map map;
 	__u32 search_lo, search_nr;
 	__u64 window_addr;

@@ -47,7 +47,6 @@ bool copies_off;
 __u64 walk_ends[WALK_STATUS_NR];
 __u64 nr_copied;
 __u64 nr_lost_cpu_output;
-__u64 nr_lost_slots;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -152,10 +151,9 @@ static __always_inline int walk__read(void *env, void *dst, __u32 bytes, __u64 a
 /* Scratch for one walk. From record on it is what goes into the ring. */
 struct walk_slot {
 	__u32 busy;
-	__u32 nr;
+	__u32 start_exact;
 	struct walk_state state;
 	struct walk_regs start;
-	__u8 start_exact, pad[7];
 	__u8 record[WALKER_RECORD_BYTES];	/* right-aligned */
 	struct walk_head head;
 	__u64 ips[WALK_MAX_FRAMES];
@@ -196,7 +194,6 @@ static __always_inline struct walk_slot *walk_slot__take_of(__u32 first, __u32 n
 		if (slot && !__sync_lock_test_and_set(&slot->busy, 1))
 			return slot;
 	}
-	__sync_fetch_and_add(&nr_lost_slots, 1);
 	return NULL;
 }
 
@@ -361,7 +358,6 @@ __noinline int walk_slot__walk(struct walk_slot *slot, __u32 exact, __u32 entry)
 	read_hint(s, (__u32)bpf_get_current_pid_tgid());
 	read_proc(s, bpf_get_current_pid_tgid() >> 32);
 	bpf_loop(WALK_MAX_FRAMES + 1, walk_one, &loop, 0);
-	slot->nr = loop.nr;
 	slot->head.nr = loop.nr;
 	slot->head.is_copy = 0;
 	slot->head.status = loop.status == WALK_RUNNING ? WALK_MAX : loop.status;
@@ -456,7 +452,7 @@ static __always_inline long walk_slot__emit(void *ctx, struct walk_slot *slot, v
 {
 	const __u32 off = WALKER_RECORD_BYTES - event_bytes, is_cpu = !event_bytes;
 	struct walk_copy_slot *copy;
-	__u32 nr = slot->nr, bytes;
+	__u32 nr = slot->head.nr, bytes;
 	long err;
 
 	copy = wants_copy(slot, is_cpu) ? copy_stack(slot) : NULL;
@@ -675,7 +671,7 @@ int churn_cpu(struct bpf_perf_event_data *ctx)
 	if (read_sample_regs(ctx, slot)) {
 		walk_slot__walk(slot, true, false);
 	} else {
-		slot->nr = slot->head.nr = slot->head.is_copy = 0;
+		slot->head.nr = slot->head.is_copy = 0;
 		slot->head.status = WALK_NO_USER;
 	}
 	if (walk_slot__emit(ctx, slot, &cpu_stacks, 0))

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "own_samples.h"
 
@@ -12,22 +11,15 @@
 #include "stack/ranges.h"
 #include "trace/probes.h"
 #include "trace/synthetic.h"
+#include "util/clock.h"
 #include "util/msg.h"
-
-static __u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 /* Timed by when it is written: an older time would stand behind records that a reader has passed. */
 int own_sample__write(struct pdwriter *out, __u64 sample_id, pid_t pid, __u64 ip, const void *raw,
 		      size_t raw_bytes)
 {
 	struct synthetic_sample s = {
-		.sample_id = sample_id, .ip = ip, .time_ns = now_ns(), .pid = pid,
+		.sample_id = sample_id, .ip = ip, .time_ns = clock__now_ns(), .pid = pid,
 		.raw = raw, .raw_bytes = raw_bytes,
 	};
 	char buf[SYNTHETIC_MAX_BYTES] __attribute__((aligned(8)));

@@ -17,6 +17,7 @@
 #include "trace/probes.h"
 #include "trace/synthetic.h"
 #include "trace/windows.h"
+#include "util/clock.h"
 #include "util/msg.h"
 
 #define ROUND_NS		100000000ULL
@@ -51,14 +52,6 @@ struct recording {
 	int nr_cpus;
 	char finished[FINISH_MAX_BYTES] __attribute__((aligned(8)));
 };
-
-static __u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 /* In the file a churn event is a tracepoint of ours. Callchains are there whoever made them. */
 static void file_attr(struct perf_event_attr *attr, const struct ring_event *event, bool walked)
@@ -144,14 +137,14 @@ static int describe_events(struct recording *r)
 
 void recording__begin(struct recording *r)
 {
-	r->slice_start_ns = r->window_start_ns = now_ns();
+	r->slice_start_ns = r->window_start_ns = clock__now_ns();
 	if (r->windows)
 		windows__begin(r->windows, r->window_start_ns);
 }
 
 void recording__end(struct recording *r)
 {
-	r->end_ns = now_ns();
+	r->end_ns = clock__now_ns();
 }
 
 static int write_stack_sample(void *ctx, const struct callchains_sample *sample);
@@ -352,7 +345,7 @@ static int write_record(void *ctx, enum ring_set from, struct perf_event_header 
  */
 int recording__drain(struct recording *r)
 {
-	__u64 now = now_ns();
+	__u64 now = clock__now_ns();
 	int err;
 
 	err = rings__drain(r->rings, write_record, r);
@@ -473,7 +466,7 @@ static int govern(struct recording *r, __u64 now)
 
 int recording__tick(struct recording *r)
 {
-	__u64 now = now_ns();
+	__u64 now = clock__now_ns();
 	int err = 0;
 
 	if (now - r->slice_start_ns >= SLICE_NS) {
@@ -504,7 +497,7 @@ static int settle_last(struct recording *r)
 
 	if (!r->callchains)
 		return 0;
-	err = callchains__settle(r->callchains, now_ns(), true);
+	err = callchains__settle(r->callchains, clock__now_ns(), true);
 	callchains__counts(r->callchains, &counts);
 	r->counts.nr_lost_cpu += counts.nr_lost_cpu;
 	return err;

@@ -3,18 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/track_record.h"
 #include "walk_records.h"
-
-static __u64 record_time(const struct perf_event_header *record)
-{
-	__u64 time_ns;
-
-	if (record->size < sizeof(*record) + WALK_RECORDS_TRAILER_BYTES)
-		return 0;
-	memcpy(&time_ns, (const char *)record + record->size - WALK_RECORDS_TRAILER_BYTES + 8,
-	       sizeof(time_ns));
-	return time_ns;
-}
 
 void walk_records__exit(struct walk_records *r)
 {
@@ -53,7 +43,7 @@ void walk_records__hold(struct walk_records *r, const struct perf_event_header *
 		return;
 	memcpy(copy, record, record->size);
 	r->held[r->nr++] = (struct walk_records_held){
-		.time_ns = record_time(record), .nth = r->nr_seen++, .record = copy,
+		.time_ns = track_record__time(record), .nth = r->nr_seen++, .record = copy,
 	};
 }
 

@@ -11,33 +11,6 @@
 #include <linux/perf_event.h>
 #include <linux/types.h>
 
-/* What follows a record's own fields: TID TIME CPU IDENTIFIER. */
-#define WALK_RECORDS_TRAILER_BYTES	32
-
-/* FORK, EXIT, COMM up to tid */
-struct task_record {
-	struct perf_event_header header;
-	__u32 pid, ppid, tid, ptid;
-};
-
-struct mmap2_record {
-	struct perf_event_header header;
-	__u32 pid, tid;
-	__u64 start, len, pgoff;
-	union {
-		struct {
-			__u32 maj, min;
-			__u64 ino, ino_generation;
-		};
-		struct {
-			__u8 build_id_bytes, reserved[3];
-			__u8 build_id[20];
-		};
-	};
-	__u32 prot, flags;
-	char filename[];
-};
-
 struct walk_records_held {
 	__u64 time_ns;
 	size_t nth;			/* in order of arrival, where times are equal */

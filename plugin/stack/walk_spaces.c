@@ -14,16 +14,17 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "locate.h"
 #include "space.h"
 #include "target/maps.h"
 #include "target/process.h"
+#include "trace/track_record.h"
 #include "walk.h"
 #include "walk_ranges.h"
 #include "walk_records.h"
 #include "walk_spaces.h"
+#include "util/clock.h"
 
 #define KEEP_NS		6000000000ULL	/* longer than a copied stack waits for a table */
 #define PRUNE_NS	1000000000ULL
@@ -68,14 +69,6 @@ struct walk_spaces {
 	__u64 nr_no_room;
 };
 
-static __u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 static size_t hash_pid(long key, void *ctx __attribute__((unused)))
 {
 	return key;
@@ -118,7 +111,7 @@ static void put_published(struct walk_spaces *s, struct published *p)
 {
 	if (!p || --p->nr_refs)
 		return;
-	walk_ranges__give(s->ranges, p->first, p->nr, now_ns());
+	walk_ranges__give(s->ranges, p->first, p->nr, clock__now_ns());
 	free(p);
 }
 
@@ -282,13 +275,11 @@ static void on_mmap(struct walk_spaces *s, const struct perf_event_header *recor
 	const struct mmap2_record *m = (const void *)record;
 	struct object_id id = { .path = m->filename, .pid = m->pid, .start = m->start };
 	struct walk_process *p;
-	size_t room;
 
-	if (record->size <= sizeof(*m) + WALK_RECORDS_TRAILER_BYTES || !(m->prot & PROT_EXEC))
+	if (!mmap2_record__is_code(m))
 		return;
-	room = record->size - sizeof(*m) - WALK_RECORDS_TRAILER_BYTES;
 	p = get_process(s, m->pid);
-	if (!p || strnlen(m->filename, room) == room)
+	if (!p)
 		return;
 	id.end = m->start + m->len;
 	if (record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
@@ -372,7 +363,7 @@ static struct published *new_published(struct walk_spaces *s, size_t nr)
 		return NULL;
 	p->nr_refs = 1;
 	p->nr = nr;
-	if (nr && walk_ranges__take(s->ranges, nr, now_ns(), &p->first)) {
+	if (nr && walk_ranges__take(s->ranges, nr, clock__now_ns(), &p->first)) {
 		s->nr_no_room++;
 		p->nr = 0;
 	}
@@ -407,7 +398,7 @@ static void publish(struct walk_spaces *s, struct walk_process *p)
 	if (new->nr < nr)
 		mark_changed(s, g);
 	g->published = new;
-	g->published_ns = now_ns();
+	g->published_ns = clock__now_ns();
 	fill(&s->mem->maps[new->first], new->nr, g->space);
 	proc.first = new->first;
 	proc.nr = new->nr;
@@ -454,7 +445,7 @@ static bool was_just_published(const struct generation *g, __u64 now)
 static void publish_changed(struct walk_spaces *s)
 {
 	struct hashmap_entry *entry;
-	__u64 now = now_ns();
+	__u64 now = clock__now_ns();
 	size_t bucket;
 
 	s->any_changed = false;

@@ -15,13 +15,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "follow.h"
 
 #include "probe/probe.h"
 #include "probes.h"
 #include "target/process.h"
+#include "track_record.h"
+#include "util/clock.h"
 #include "util/msg.h"
 
 struct known_file {
@@ -119,14 +120,6 @@ void follow__free(struct follow *f)
 void follow__ignore_children(struct follow *f)
 {
 	f->no_children = true;
-}
-
-static __u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
 static void add_note(struct follow *f, pid_t pid, __u64 gap_ns)
@@ -306,30 +299,6 @@ static void queue_order(struct follow *f, struct order *o)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* sample_id trailer of the tracking event: TID TIME CPU IDENTIFIER, 32 bytes at the end. */
-static __u64 record_time(const struct perf_event_header *record)
-{
-	__u64 time_ns = 0;
-
-	if (record->size >= sizeof(*record) + 32)
-		memcpy(&time_ns, (const char *)record + record->size - 24, sizeof(time_ns));
-	return time_ns;
-}
-
-struct task_record {
-	struct perf_event_header header;
-	__u32 pid, ppid, tid, ptid;
-};
-
-struct mmap2_record {
-	struct perf_event_header header;
-	__u32 pid, tid;
-	__u64 start, len, pgoff;
-	__u8 id[24];
-	__u32 prot, flags;
-	char filename[];
-};
-
 static bool is_file_name(const char *name)
 {
 	return name[0] == '/' && strcmp(name, "//anon") && strncmp(name, "/memfd:", 7) &&
@@ -339,15 +308,9 @@ static bool is_file_name(const char *name)
 static void queue_mmap(struct follow *f, const struct perf_event_header *record)
 {
 	const struct mmap2_record *m = (const void *)record;
-	size_t room;
 
-	if (record->size <= sizeof(*m) + 32)
-		return;
-	room = record->size - sizeof(*m) - 32;
-	if (!(m->prot & PROT_EXEC) || strnlen(m->filename, room) == room)
-		return;
-	if (is_file_name(m->filename))
-		queue_order(f, new_order(ORDER_MMAP, m->pid, record_time(record), m->filename));
+	if (mmap2_record__is_code(m) && is_file_name(m->filename))
+		queue_order(f, new_order(ORDER_MMAP, m->pid, track_record__time(record), m->filename));
 }
 
 void follow__record(struct follow *f, const struct perf_event_header *record)
@@ -359,17 +322,17 @@ void follow__record(struct follow *f, const struct perf_event_header *record)
 	case PERF_RECORD_FORK:
 		if (t->pid == t->ppid)
 			break;
-		o = new_order(ORDER_FORK, t->pid, record_time(record), NULL);
+		o = new_order(ORDER_FORK, t->pid, track_record__time(record), NULL);
 		if (o)
 			o->ppid = t->ppid;
 		break;
 	case PERF_RECORD_EXIT:
 		if (t->pid == t->tid)
-			o = new_order(ORDER_EXIT, t->pid, record_time(record), NULL);
+			o = new_order(ORDER_EXIT, t->pid, track_record__time(record), NULL);
 		break;
 	case PERF_RECORD_COMM:
 		if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
-			o = new_order(ORDER_EXEC, t->pid, record_time(record), NULL);
+			o = new_order(ORDER_EXEC, t->pid, track_record__time(record), NULL);
 		break;
 	case PERF_RECORD_MMAP2:
 		queue_mmap(f, record);
@@ -402,7 +365,7 @@ static void on_birth(struct follow *f, const struct order *o)
 			break;
 	}
 	if (late)
-		add_note(f, o->pid, now_ns() - o->time_ns);
+		add_note(f, o->pid, clock__now_ns() - o->time_ns);
 }
 
 static void on_mmap(struct follow *f, const struct order *o)
@@ -417,7 +380,7 @@ static void on_mmap(struct follow *f, const struct order *o)
 		file = know_file(f, st.st_dev, st.st_ino, path, o->path);
 		if (file && file->image && !is_attached(f, file, o->pid) &&
 		    !attach(f, file, o->pid))
-			add_note(f, o->pid, now_ns() - o->time_ns);
+			add_note(f, o->pid, clock__now_ns() - o->time_ns);
 	}
 	free(path);
 }
@@ -487,7 +450,7 @@ int follow__start(struct follow *f)
 {
 	int err;
 
-	f->ready_ns = now_ns();
+	f->ready_ns = clock__now_ns();
 	err = pthread_create(&f->thread, NULL, run, f);
 
 	if (err) {

@@ -211,5 +211,4 @@ void walker__stats(const struct walker *w, struct walker_stats *ret)
 	memcpy(ret->nr_ends, w->skel->bss->walk_ends, sizeof(ret->nr_ends));
 	ret->nr_copied = w->skel->bss->nr_copied;
 	ret->nr_lost_cpu = w->skel->bss->nr_lost_cpu_output;
-	ret->nr_lost_scratch = w->skel->bss->nr_lost_slots;
 }

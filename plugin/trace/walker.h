@@ -18,14 +18,12 @@ struct walker;
  * struct walker_stats - What became of the stacks.
  * @nr_ends: Walks in the kernel, by enum walk_status.
  * @nr_copied: Stacks that were copied, to be walked by the recorder.
- * @nr_lost_cpu: CPU samples lost: their ring was full.
- * @nr_lost_scratch: Events lost: no scratch memory was free.
+ * @nr_lost_cpu: CPU samples lost: their ring was full, or no scratch memory was free.
  */
 struct walker_stats {
 	__u64 nr_ends[WALK_STATUS_NR];
 	__u64 nr_copied;
 	__u64 nr_lost_cpu;
-	__u64 nr_lost_scratch;
 };
 
 /**

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <subcmd/pager.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "term.h"
+#include "util/clock.h"
 
 #define FIRST_BAR_NS	500000000ull
 #define NEXT_BAR_NS	100000000ull
@@ -22,14 +22,6 @@ bool term__begin_output(bool pager)
 	return color;
 }
 
-static __u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 void term__progress(struct term_progress *p, __u64 done, __u64 total)
 {
 	__u64 now;
@@ -37,7 +29,7 @@ void term__progress(struct term_progress *p, __u64 done, __u64 total)
 
 	if (p->off || !total)
 		return;
-	now = now_ns();
+	now = clock__now_ns();
 	if (!p->start_ns) {
 		p->start_ns = now;
 		p->off = !isatty(STDERR_FILENO);
