@@ -18,9 +18,13 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "blocks.h"
+#include "call.h"
 #include "churn.h"
 #include "control.h"
+#include "cpu_sample.h"
 #include "walker.h"
+#include "walker_procs.h"
 
 #define MAX_STACK_OF_ALLOCATOR	65536	/* bytes from realloc's entry down to a nested malloc's */
 #define COOKIE_BIG_SIZE		(1ULL << 40)
@@ -29,10 +33,6 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* Settings, written between open and load. */
 const volatile bool exact;		/* period 1: every call is a sample */
-const volatile bool cpu_filtered;	/* -C: only CPUs in cpu_selected */
-const volatile __u32 only_uid = ~0U;	/* -u */
-const volatile bool tid_filtered;	/* -t, -i: only threads in tid_selected */
-const volatile __u32 own_tgid;		/* the recorder itself, never traced */
 
 /* The period in force; the recorder changes it while we run. */
 struct churn_period {
@@ -62,45 +62,10 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);			/* set to the number of CPUs */
-	__type(key, __u32);
-	__type(value, __u8);
-} cpu_selected SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);			/* set by the recorder */
-	__type(key, __u32);
-	__type(value, __u8);
-} tid_selected SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
-	__uint(max_entries, CHURN_MAX_PROCS);
-	__type(key, __u32);
-	__type(value, struct churn_totals);
-} totals SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CHURN_MAX_SITES);
-	__type(key, __u32);
-	__type(value, struct churn_site_hits);
-} site_hits SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, CHURN_MAX_IMAGES);
 	__type(key, __u32);
 	__type(value, struct churn_image_cfg);
 } images SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);		/* set by the recorder */
-	__type(key, struct churn_live_key);
-	__type(value, struct churn_live);
-} live SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -140,121 +105,6 @@ __s64 nr_nesting;
  * up to seconds to go away.
  */
 bool recording;
-
-/* Hits of processes that found no room in the totals map. */
-__u64 nr_uncounted;
-
-static const struct churn_totals no_totals;
-
-/*
- * Registers are read once, at fixed offsets, before anything branches: left to itself, clang moves
- * the loads behind a branch and computes their address, which the verifier refuses.
- */
-struct call {
-	__u64 arg1, arg2, arg3;
-	__u64 result;
-	__u64 sp, ip, bp, bx;
-	__u64 cookie;
-	__u32 fn;
-	__u32 tgid;
-	__u32 tid;
-	bool wraps;			/* may call other probed functions for itself */
-	bool at_entry;			/* else at the return */
-	struct churn_totals *totals;
-};
-
-#define ADD(counter, n)	__sync_fetch_and_add(&(counter), (n))
-
-static __always_inline bool cpu_is_selected(void)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-	__u8 *selected;
-
-	if (!cpu_filtered)
-		return true;
-	selected = bpf_map_lookup_elem(&cpu_selected, &cpu);
-	return selected && *selected;
-}
-
-/* The allocator calls or jumps to its own malloc and free in there. */
-static __always_inline bool is_wrapping_fn(__u32 fn)
-{
-	return fn == CHURN_FN_REALLOC || fn == CHURN_FN_MEMALIGN ||
-	       fn == CHURN_FN_ALIGNED_ALLOC || fn == CHURN_FN_POSIX_MEMALIGN ||
-	       fn == CHURN_FN_VALLOC || fn == CHURN_FN_PVALLOC;
-}
-
-static __always_inline void read_registers(struct pt_regs *ctx, struct call *call)
-{
-	__u64 arg1 = ctx->di, arg2 = ctx->si, arg3 = ctx->dx;
-	__u64 result = ctx->ax, sp = ctx->sp, ip = ctx->ip, bp = ctx->bp, bx = ctx->bx;
-
-	barrier_var(arg1);
-	barrier_var(arg2);
-	barrier_var(arg3);
-	barrier_var(result);
-	barrier_var(sp);
-	barrier_var(ip);
-	barrier_var(bp);
-	barrier_var(bx);
-	call->arg1 = arg1;
-	call->arg2 = arg2;
-	call->arg3 = arg3;
-	call->result = result;
-	call->sp = sp;
-	call->ip = ip;
-	call->bp = bp;
-	call->bx = bx;
-}
-
-static __always_inline bool call__init(struct pt_regs *ctx, struct call *call, __u64 cookie)
-{
-	__u64 id = bpf_get_current_pid_tgid();
-
-	read_registers(ctx, call);
-	call->cookie = cookie;
-	call->fn = CHURN_COOKIE_FN(cookie);
-	call->wraps = is_wrapping_fn(call->fn) || cookie & CHURN_COOKIE_WRAPS;
-	call->tgid = id >> 32;
-	call->tid = (__u32)id;
-	if (call->tgid == own_tgid)
-		return false;
-	if (only_uid != ~0U && (__u32)bpf_get_current_uid_gid() != only_uid)
-		return false;
-	if (tid_filtered && !bpf_map_lookup_elem(&tid_selected, &call->tid))
-		return false;
-
-	call->totals = bpf_map_lookup_elem(&totals, &call->tgid);
-	if (!call->totals) {
-		bpf_map_update_elem(&totals, &call->tgid, &no_totals, BPF_NOEXIST);
-		call->totals = bpf_map_lookup_elem(&totals, &call->tgid);
-	}
-	if (!call->totals) {
-		ADD(nr_uncounted, 1);
-		return false;
-	}
-	return true;
-}
-
-static __always_inline void count_hit(const struct call *call)
-{
-	__u32 site = CHURN_COOKIE_SITE(call->cookie);
-	struct churn_site_hits *hits = bpf_map_lookup_elem(&site_hits, &site);
-
-	if (hits) {
-		ADD(hits->nr_hits, 1);
-		hits->ip = call->ip;
-		hits->tgid = call->tgid;
-	}
-	ADD(call->totals->nr_hits, 1);
-	if (!call->totals->malloc_ip)
-		call->totals->malloc_ip = call->ip;
-}
-
-static __always_inline __u64 exec_id(void)
-{
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), self_exec_id);
-}
 
 static __always_inline __u64 pow2_class(__u64 n)
 {
@@ -360,53 +210,6 @@ static __always_inline bool is_internal_free(const struct call *call, __u64 call
 			return true;
 	}
 	return false;
-}
-
-/*
- * The process that owns the heap: a child of vfork, until its exec, allocates in its parent's memory,
- * which may free the block (as shells do).
- */
-static __always_inline __u64 heap_owner(const struct call *call)
-{
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-
-	if (!BPF_CORE_READ(task, vfork_done) ||
-	    BPF_CORE_READ(task, mm) != BPF_CORE_READ(task, real_parent, mm))
-		return call->tgid;
-	return (__u32)BPF_CORE_READ(task, real_parent, tgid);
-}
-
-static __always_inline bool take_live(const struct call *call, __u64 ptr, struct churn_live *ret)
-{
-	struct churn_live_key key = { .tgid = heap_owner(call), .ptr = ptr };
-	struct churn_live *found = bpf_map_lookup_elem(&live, &key);
-
-	if (!found)
-		return false;
-	*ret = *found;
-	bpf_map_delete_elem(&live, &key);
-	return ret->exec_id == exec_id();
-}
-
-static __always_inline void put_live(const struct call *call, __u64 ptr,
-				     const struct churn_live *rec)
-{
-	struct churn_live_key key = { .tgid = heap_owner(call), .ptr = ptr };
-
-	if (bpf_map_update_elem(&live, &key, rec, BPF_ANY))
-		ADD(call->totals->nr_lost_map, 1);
-}
-
-/* Only for frees of unseen blocks, which are rare: the parent has it if we are its forked child. */
-static __always_inline bool is_live_in_parent(__u64 ptr)
-{
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	struct churn_live_key key = {
-		.tgid = (__u32)BPF_CORE_READ(task, real_parent, tgid), .ptr = ptr,
-	};
-	struct churn_live *found = bpf_map_lookup_elem(&live, &key);
-
-	return found && found->time_ns < BPF_CORE_READ(task, group_leader, start_time);
 }
 
 /* Where the walk starts, read as read_registers() does. */
