@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +11,12 @@
 
 #include "attach.h"
 #include "churn.skel.h"
+#include "load.h"
 #include "probe/probe.h"
 #include "probes.h"
 #include "target/process.h"
 #include "util/files.h"
 #include "util/msg.h"
-
-#define MAX_CHOSEN_THREADS	65536
-#define TRACE_UPROBE_MULTI	48	/* BPF_TRACE_UPROBE_MULTI, kernel 6.6 */
-#define TRACE_UPROBE_SESSION	57	/* BPF_TRACE_UPROBE_SESSION, kernel 6.13 */
 
 struct image {
 	const struct probe_image *probe;
@@ -39,9 +35,7 @@ struct attachment {
 };
 
 struct probes {
-	struct churn_bpf *skel;
-	enum probe_method method;
-	bool walks;
+	struct loaded bpf;
 	int guard_fd;			/* PROBE_EVENT only, else -1 */
 	int nr_cpus;
 	struct image images[CHURN_MAX_IMAGES];
@@ -53,180 +47,11 @@ struct probes {
 	pthread_mutex_t lock;
 };
 
-static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	if (level == LIBBPF_DEBUG || msg__verbose() < 1)
-		return 0;
-	return vfprintf(stderr, fmt, args);
-}
-
-static void choose_programs(struct churn_bpf *skel, enum probe_method method, bool walking)
-{
-	bool session = method == PROBE_SESSION, multi = method == PROBE_MULTI;
-	bool event = method == PROBE_EVENT;
-
-	bpf_program__set_autoload(skel->progs.churn_session, session);
-	bpf_program__set_autoload(skel->progs.churn_multi, multi);
-	bpf_program__set_autoload(skel->progs.churn_multi_ret, multi);
-	bpf_program__set_autoload(skel->progs.churn_event, event);
-	bpf_program__set_autoload(skel->progs.churn_event_ret, event);
-	bpf_program__set_autoload(skel->progs.churn_cpu, walking);
-	bpf_program__set_autoload(skel->progs.walk_fork, walking);
-	bpf_program__set_autoload(skel->progs.walk_rename, walking);
-	bpf_program__set_autoload(skel->progs.walk_exec_end, walking);
-	bpf_program__set_autoload(skel->progs.walk_exit, walking);
-	if (session)
-		bpf_program__set_expected_attach_type(skel->progs.churn_session,
-						      TRACE_UPROBE_SESSION);
-}
-
-static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int nr_cpus)
-{
-	skel->rodata->exact = opts->period == 1;
-	skel->rodata->own_tgid = getpid();
-	skel->rodata->only_uid = opts->uid;
-	skel->rodata->cpu_filtered = opts->cpus != NULL;
-	skel->rodata->walking = opts->walking;
-	skel->rodata->max_stack = opts->max_stack;
-	skel->rodata->copy_room[0] = opts->copy_room[0];
-	skel->rodata->copy_room[1] = opts->copy_room[1];
-	skel->rodata->verify_every = opts->verify_every;
-	skel->rodata->tid_filtered = opts->choose_threads;
-	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:
-	       bpf_map__set_max_entries(skel->maps.tid_selected,
-					opts->choose_threads ? MAX_CHOSEN_THREADS : 1) ?:
-	       bpf_map__set_max_entries(skel->maps.cpu_selected, nr_cpus) ?:
-	       bpf_map__set_max_entries(skel->maps.alloc_events, nr_cpus) ?:
-	       bpf_map__set_max_entries(skel->maps.free_events, nr_cpus) ?:
-	       bpf_map__set_max_entries(skel->maps.cpu_stacks, nr_cpus) ?:
-	       bpf_map__set_max_entries(skel->maps.cpu_copies, nr_cpus) ?:
-	       bpf_map__set_max_entries(skel->maps.walk_copies, nr_cpus * WALKER_COPIES);
-}
-
-static int select_cpus(struct churn_bpf *skel, const struct probes_opts *opts)
-{
-	__u8 yes = 1;
-	int i, err = 0;
-
-	for (i = 0; i < opts->nr_cpus && !err; i++)
-		err = bpf_map__update_elem(skel->maps.cpu_selected, &opts->cpus[i], sizeof(int),
-					   &yes, sizeof(yes), BPF_ANY);
-	return err;
-}
-
-static int write_period(struct probes *p, __u64 period, __u32 first_exact)
-{
-	struct {
-		__u64 weight, threshold;
-		__s64 exact_left;
-	} value = { period, (1ULL << 32) / period, first_exact };
-	__u32 zero = 0;
-
-	return bpf_map__update_elem(p->skel->maps.period, &zero, sizeof(zero), &value,
-				    sizeof(value), BPF_ANY);
-}
-
-static int load(struct probes *p, const struct probes_opts *opts, enum probe_method method)
-{
-	int err;
-
-	p->skel = churn_bpf__open();
-	if (!p->skel)
-		return -errno;
-	p->method = method;
-	choose_programs(p->skel, method, opts->walking);
-	err = configure(p->skel, opts, p->nr_cpus) ?: churn_bpf__load(p->skel);
-	err = err ?: select_cpus(p->skel, opts) ?:
-	      write_period(p, opts->period, opts->first_exact);
-	if (err) {
-		churn_bpf__destroy(p->skel);
-		p->skel = NULL;
-	}
-	return err;
-}
-
-/*
- * A program of an attach type that the kernel does not know may load all the same: only a link
- * tells. Tried on a file that can have no probe at that offset: a kernel with the feature fails
- * for another reason than EINVAL or EOPNOTSUPP.
- */
-static bool link_is_known(struct probes *p)
-{
-	unsigned long offset = 0;
-	__u64 cookie = 0;
-	struct attach_sites sites = {
-		.path = "/proc/self/no-such-file", .offsets = &offset, .cookies = &cookie, .nr = 1,
-	};
-	bool session = p->method == PROBE_SESSION;
-	int prog_fd, fd;
-
-	prog_fd = bpf_program__fd(session ? p->skel->progs.churn_session :
-					    p->skel->progs.churn_multi);
-	fd = attach_multi(prog_fd, session ? TRACE_UPROBE_SESSION : TRACE_UPROBE_MULTI, &sites,
-			  0, false);
-	if (fd >= 0)
-		close(fd);
-	return fd == -ENOENT;
-}
-
-static int try_method(struct probes *p, const struct probes_opts *opts, enum probe_method method)
-{
-	int err = load(p, opts, method);
-
-	if (err || method == PROBE_EVENT)
-		return err;
-	if (link_is_known(p))
-		return 0;
-	churn_bpf__destroy(p->skel);
-	p->skel = NULL;
-	return -EOPNOTSUPP;
-}
-
-static int load_methods(struct probes *p, const struct probes_opts *opts)
-{
-	static const enum probe_method order[] = { PROBE_SESSION, PROBE_MULTI, PROBE_EVENT };
-	size_t i;
-	int err;
-
-	if (opts->method != PROBE_AUTO)
-		return try_method(p, opts, opts->method);
-	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		err = try_method(p, opts, order[i]);
-		if (!err || err == -EPERM || err == -ENOMEM)
-			return err;
-	}
-	return err;
-}
-
-static int load_best(struct probes *p, const struct probes_opts *opts)
-{
-	struct probes_opts plain = *opts;
-	int err = load_methods(p, opts);
-
-	p->walks = !err && opts->walking;
-	if (!err || !opts->walking || err == -EPERM || err == -ENOMEM)
-		return err;
-	plain.walking = false;
-	return load_methods(p, &plain);
-}
-
-static void explain_load_error(int err)
-{
-	if (err == -EPERM || err == -EACCES)
-		pr_err("No permission to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON.\n");
-	else if (err == -EMFILE)
-		files__say_too_many();
-	else
-		pr_err("Cannot load the BPF programs: %s (-v shows the kernel's reasons)\n",
-		       strerror(-err));
-}
-
 int probes__new(const struct probes_opts *opts, struct probes **ret)
 {
 	struct probes *p;
 	int err;
 
-	libbpf_set_print(print_libbpf);
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
@@ -235,12 +60,13 @@ int probes__new(const struct probes_opts *opts, struct probes **ret)
 	p->nr_cpus = libbpf_num_possible_cpus();
 	if (p->nr_cpus < 0) {
 		err = p->nr_cpus;
+		pr_err("Cannot tell the number of CPUs: %s\n", strerror(-err));
 		goto err_free;
 	}
-	err = load_best(p, opts);
+	err = load_programs(opts, p->nr_cpus, &p->bpf);
 	if (err)
 		goto err_free;
-	if (p->method == PROBE_EVENT) {
+	if (p->bpf.method == PROBE_EVENT) {
 		trace_events__sweep();
 		p->guard_fd = trace_events__guard();
 	}
@@ -248,7 +74,6 @@ int probes__new(const struct probes_opts *opts, struct probes **ret)
 	return 0;
 
 err_free:
-	explain_load_error(err);
 	probes__free(p);
 	return err;
 }
@@ -264,14 +89,14 @@ void probes__free(struct probes *p)
 		close(p->images[i].fd);
 	if (p->guard_fd >= 0)
 		close(p->guard_fd);
-	churn_bpf__destroy(p->skel);
+	churn_bpf__destroy(p->bpf.skel);
 	pthread_mutex_destroy(&p->lock);
 	free(p);
 }
 
 enum probe_method probes__method(const struct probes *p)
 {
-	return p->method;
+	return p->bpf.method;
 }
 
 const char *probes__method_name(const struct probes *p)
@@ -283,29 +108,29 @@ const char *probes__method_name(const struct probes *p)
 		[PROBE_EVENT] = "uprobe trace events",
 	};
 
-	return names[p->method];
+	return names[p->bpf.method];
 }
 
 bool probes__walks(const struct probes *p)
 {
-	return p->walks;
+	return p->bpf.walks;
 }
 
 struct churn_bpf *probes__bpf(struct probes *p)
 {
-	return p->skel;
+	return p->bpf.skel;
 }
 
 bool probes__inherited(const struct probes *p)
 {
-	return p->method == PROBE_EVENT;
+	return p->bpf.method == PROBE_EVENT;
 }
 
 int probes__set_output(struct probes *p, int cpu, int alloc_fd, int free_fd)
 {
-	return bpf_map__update_elem(p->skel->maps.alloc_events, &cpu, sizeof(cpu), &alloc_fd,
+	return bpf_map__update_elem(p->bpf.skel->maps.alloc_events, &cpu, sizeof(cpu), &alloc_fd,
 				    sizeof(alloc_fd), BPF_ANY) ?:
-	       bpf_map__update_elem(p->skel->maps.free_events, &cpu, sizeof(cpu), &free_fd,
+	       bpf_map__update_elem(p->bpf.skel->maps.free_events, &cpu, sizeof(cpu), &free_fd,
 				    sizeof(free_fd), BPF_ANY);
 }
 
@@ -316,7 +141,7 @@ int probes__add_threads(struct probes *p, const pid_t *tids, size_t nr_tids)
 	int err = 0;
 
 	for (i = 0; i < nr_tids && !err; i++)
-		err = bpf_map__update_elem(p->skel->maps.tid_selected, &tids[i], sizeof(tids[i]),
+		err = bpf_map__update_elem(p->bpf.skel->maps.tid_selected, &tids[i], sizeof(tids[i]),
 					   &yes, sizeof(yes), BPF_ANY);
 	return err;
 }
@@ -329,7 +154,7 @@ static int write_image_cfg(struct probes *p, __u32 index, const struct probe_ima
 	_Static_assert(CHURN_MAX_INTERNAL == PROBE_MAX_INTERNAL, "one limit");
 	for (i = 0; i < image->nr_internal_free; i++)
 		cfg.internal_free[i] = image->internal_free[i];
-	return bpf_map__update_elem(p->skel->maps.images, &index, sizeof(index), &cfg,
+	return bpf_map__update_elem(p->bpf.skel->maps.images, &index, sizeof(index), &cfg,
 				    sizeof(cfg), BPF_ANY);
 }
 
@@ -406,7 +231,7 @@ static void list_sites(struct probes *p, size_t index, struct site_lists *lists,
 
 static int attach_session(struct probes *p, struct site_lists *lists, pid_t pid, int *fds)
 {
-	int fd = attach_multi(bpf_program__fd(p->skel->progs.churn_session), TRACE_UPROBE_SESSION,
+	int fd = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_session), TRACE_UPROBE_SESSION,
 			      &lists->sites, pid, false);
 
 	fds[0] = fd;
@@ -418,12 +243,12 @@ static int attach_entry_and_return(struct probes *p, size_t index, struct site_l
 				   pid_t pid, int *fds)
 {
 	list_sites(p, index, lists, true);
-	fds[0] = attach_multi(bpf_program__fd(p->skel->progs.churn_multi_ret), TRACE_UPROBE_MULTI,
+	fds[0] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi_ret), TRACE_UPROBE_MULTI,
 			      &lists->sites, pid, true);
 	if (fds[0] < 0)
 		return fds[0];
 	list_sites(p, index, lists, false);
-	fds[1] = attach_multi(bpf_program__fd(p->skel->progs.churn_multi), TRACE_UPROBE_MULTI,
+	fds[1] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi), TRACE_UPROBE_MULTI,
 			      &lists->sites, pid, false);
 	if (fds[1] < 0) {
 		close(fds[0]);
@@ -438,8 +263,8 @@ static int define_events(struct probes *p, size_t index, struct site_lists *list
 
 	snprintf(group, sizeof(group), "%zu", index);
 	return trace_events__new(group, &lists->sites,
-				 bpf_program__fd(p->skel->progs.churn_event),
-				 bpf_program__fd(p->skel->progs.churn_event_ret),
+				 bpf_program__fd(p->bpf.skel->progs.churn_event),
+				 bpf_program__fd(p->bpf.skel->progs.churn_event_ret),
 				 &p->images[index].events);
 }
 
@@ -495,9 +320,9 @@ static int plant(struct probes *p, size_t index, pid_t pid, bool inherit, int **
 		return -ENOMEM;
 	}
 	list_sites(p, index, lists, false);
-	if (p->method == PROBE_SESSION)
+	if (p->bpf.method == PROBE_SESSION)
 		nr = attach_session(p, lists, link_pid, *fds);
-	else if (p->method == PROBE_MULTI)
+	else if (p->bpf.method == PROBE_MULTI)
 		nr = attach_entry_and_return(p, index, lists, link_pid, *fds);
 	else
 		nr = attach_events(p, index, lists, pid, inherit, fds);
@@ -512,7 +337,7 @@ static void begin_totals(struct probes *p, pid_t pid)
 	__u32 key = pid;
 
 	if (zeros)
-		bpf_map__update_elem(p->skel->maps.totals, &key, sizeof(key), zeros,
+		bpf_map__update_elem(p->bpf.skel->maps.totals, &key, sizeof(key), zeros,
 				     p->nr_cpus * sizeof(*zeros), BPF_NOEXIST);
 	free(zeros);
 }
@@ -603,7 +428,7 @@ void probes__forget(struct probes *p, pid_t pid)
 
 void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
 {
-	int fd = bpf_map__fd(p->skel->maps.live);
+	int fd = bpf_map__fd(p->bpf.skel->maps.live);
 	struct churn_live_key key, next;
 	struct churn_live rec;
 	bool more;
@@ -620,12 +445,12 @@ void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
 
 void probes__start(struct probes *p)
 {
-	*(volatile bool *)&p->skel->bss->recording = true;
+	*(volatile bool *)&p->bpf.skel->bss->recording = true;
 }
 
 void probes__stop(struct probes *p)
 {
-	*(volatile bool *)&p->skel->bss->recording = false;
+	*(volatile bool *)&p->bpf.skel->bss->recording = false;
 }
 
 void probes__detach(struct probes *p)
@@ -647,7 +472,7 @@ void probes__detach(struct probes *p)
 
 int probes__set_period(struct probes *p, __u64 period)
 {
-	return write_period(p, period, 0);
+	return load_period(p->bpf.skel, period, 0);
 }
 
 static void add_hits(struct probe_site_stats *stats, const struct churn_site_hits *hits)
@@ -677,7 +502,7 @@ int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *
 			stats[n].image = p->images[img].probe;
 			stats[n].open_path = p->images[img].path;
 			stats[n].site = i;
-			if (bpf_map__lookup_elem(p->skel->maps.site_hits, &n, sizeof(n), per_cpu,
+			if (bpf_map__lookup_elem(p->bpf.skel->maps.site_hits, &n, sizeof(n), per_cpu,
 						 p->nr_cpus * sizeof(*per_cpu), 0))
 				continue;
 			for (cpu = 0; cpu < p->nr_cpus; cpu++)
@@ -708,14 +533,14 @@ int probes__next_totals(struct probes *p, pid_t *pid, struct churn_totals *total
 	struct churn_totals *per_cpu;
 	int cpu, err;
 
-	err = bpf_map__get_next_key(p->skel->maps.totals, *pid ? &key : NULL, &next, sizeof(next));
+	err = bpf_map__get_next_key(p->bpf.skel->maps.totals, *pid ? &key : NULL, &next, sizeof(next));
 	if (err)
 		return -ENOENT;
 	per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
 	if (!per_cpu)
 		return -ENOMEM;
 	memset(totals, 0, sizeof(*totals));
-	err = bpf_map__lookup_elem(p->skel->maps.totals, &next, sizeof(next), per_cpu,
+	err = bpf_map__lookup_elem(p->bpf.skel->maps.totals, &next, sizeof(next), per_cpu,
 				   p->nr_cpus * sizeof(*per_cpu), 0);
 	for (cpu = 0; !err && cpu < p->nr_cpus; cpu++)
 		add_totals(totals, &per_cpu[cpu]);
@@ -728,10 +553,10 @@ void probes__drop_totals(struct probes *p, pid_t pid)
 {
 	__u32 key = pid;
 
-	bpf_map__delete_elem(p->skel->maps.totals, &key, sizeof(key), 0);
+	bpf_map__delete_elem(p->bpf.skel->maps.totals, &key, sizeof(key), 0);
 }
 
 __u64 probes__nr_uncounted(const struct probes *p)
 {
-	return p->skel->bss->nr_uncounted;
+	return p->bpf.skel->bss->nr_uncounted;
 }
