@@ -40,22 +40,32 @@ static const char *share_color(double share)
 	return share >= 0.05 ? COLOR_HIGH : share > 0.005 ? COLOR_MIDDLE : "";
 }
 
-/* Through a buffer, to know its width; escape sequences stay outside. */
-static int print_cell(FILE *out, const struct column *c, const struct site_row *row, bool last,
-		      bool color)
+/* What a column prints; malloc'ed. NULL: out of memory. */
+static char *cell_text(const struct column *c, const struct site_row *row)
 {
-	const char *escape = color && !strcmp(c->key, "share") ? share_color(row->share) : "";
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *to = open_memstream(&text, &bytes);
 
 	if (!to)
-		return -ENOMEM;
+		return NULL;
 	c->print(to, row);
 	if (fclose(to)) {
 		free(text);
-		return -ENOMEM;
+		return NULL;
 	}
+	return text;
+}
+
+/* Through a buffer, to know its width; escape sequences stay outside. */
+static int print_cell(FILE *out, const struct column *c, const struct site_row *row, bool last,
+		      bool color)
+{
+	const char *escape = color && !strcmp(c->key, "share") ? share_color(row->share) : "";
+	char *text = cell_text(c, row);
+
+	if (!text)
+		return -ENOMEM;
 	fputs(escape, out);
 	if (!c->left)
 		fprintf(out, " %*s ", c->width, text);
@@ -114,17 +124,10 @@ static void choose_columns(const struct report *r, const struct view_opts *opts,
 static int print_separated(FILE *out, const struct column *c, const struct site_row *row,
 			   char separator)
 {
-	char *text = NULL, *p;
-	size_t bytes = 0;
-	FILE *to = open_memstream(&text, &bytes);
+	char *text = cell_text(c, row), *p;
 
-	if (!to)
+	if (!text)
 		return -ENOMEM;
-	c->print(to, row);
-	if (fclose(to)) {
-		free(text);
-		return -ENOMEM;
-	}
 	for (p = text; (p = strchr(p, separator)); p++)
 		*p = '.';
 	fputs(text, out);
