@@ -13,6 +13,7 @@
 
 #include "stack/walk_records.h"
 #include "stack/walk_spaces.h"
+#include "trace/track_record.h"
 
 #include <kselftest_harness.h>
 
