@@ -383,13 +383,17 @@ static long copy_one(__u64 i, void *ctx)
 	return 0;
 }
 
-/* Nothing of use lies above the first frame of the main thread. */
-static __always_inline __u32 bytes_to_main(struct task_struct *task, __u64 sp)
+/*
+ * How much there is to copy: nothing of use lies above the first frame of the main thread, and other
+ * threads have their thread-local storage above theirs, behind which the next mapping may follow.
+ */
+static __always_inline __u32 bytes_to_top(struct task_struct *task, __u64 sp)
 {
-	__u64 top = BPF_CORE_READ(task, mm, start_stack);
+	__u64 top = BPF_CORE_READ(task, mm, start_stack) + 16, tls = BPF_CORE_READ(task, thread.fsbase);
 
-	return top > sp && top - sp < WALKER_COPY_BYTES ? (top - sp + 16) & ~7ULL :
-							  WALKER_COPY_BYTES;
+	if (tls > sp && tls - sp < top - sp)
+		top = tls;
+	return top > sp && top - sp < WALKER_COPY_BYTES ? (top - sp) & ~7ULL : WALKER_COPY_BYTES;
 }
 
 static __always_inline struct walk_copy_slot *copy_stack(const struct walk_slot *slot)
@@ -401,7 +405,7 @@ static __always_inline struct walk_copy_slot *copy_stack(const struct walk_slot 
 
 	if (!to)
 		return NULL;
-	wanted = bytes_to_main(task, slot->start.sp);
+	wanted = bytes_to_top(task, slot->start.sp);
 	bpf_loop(wanted / WALKER_COPY_STEP + 2, copy_one, &loop, 0);
 	to->head = slot->head;
 	to->head.nr = 0;
