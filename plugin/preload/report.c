@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <unistd.h>
+
+#include "report.h"
+#include "thread.h"
+
+#define LATE_MS		100
+
+bool report__is_late(const struct process *p, const struct slot *slot)
+{
+	/* Of those who want to know everything, none knows less when the process is killed. */
+	return p->settings->period == 1 || process__coarse_ms() - slot->reported_ms >= LATE_MS;
+}
+
+/* A child of vfork may also be the first who comes here; its parent then puts its own number there. */
+bool report__is_borrowed(struct process *p)
+{
+	__u32 pid = getpid(), owner = __atomic_load_n(&p->wiped->pid, __ATOMIC_RELAXED);
+
+	if (pid == owner)
+		return false;
+	if ((__u32)getppid() == owner)
+		return true;
+	__atomic_store_n(&p->wiped->pid, pid, __ATOMIC_RELAXED);
+	return false;
+}
+
+void report__fill(struct process *p, struct slot *slot, struct preload_call *call)
+{
+	call->session = p->settings->session;
+	call->period = slot->period;
+	slot->reported_ms = process__coarse_ms();
+	slot__take(slot, &call->since);
+}
+
+/*
+ * What stops without a destructor (exec, _exit, a signal) loses what its threads have counted since they
+ * were last here: what a sixteenth of a gap takes, or LATE_MS.
+ */
+void report__totals(struct slot *slot)
+{
+	struct preload_call call = { .kind = PRELOAD_TOTALS };
+	struct process *p = process__peek();
+
+	if (!hook__listeners(hook__word()) || report__is_borrowed(p))
+		return;
+	report__fill(p, slot, &call);
+	perf_churn_hook(&call);
+}
+
+/* Threads that are still there have their counts reported by this one. */
+static void report_all(struct process *p)
+{
+	struct slot *s;
+
+	for (s = p->slots; s < p->slots + p->wiped->nr_used; s++) {
+		if (__atomic_load_n(&s->owner, __ATOMIC_ACQUIRE))
+			report__totals(s);
+	}
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+	struct process *p;
+
+	/* A forked child may have counted without knowing that it is one. */
+	if (!thread__slot(&p))
+		return;
+	thread__end();
+	report_all(p);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * report.h - calls of the hook.
+ */
+#ifndef PERF_CHURN_PRELOAD_REPORT_H
+#define PERF_CHURN_PRELOAD_REPORT_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include "hook.h"
+#include "process.h"
+
+/**
+ * report__is_borrowed() - Is this a child of vfork, that uses the memory of the process that is recorded?
+ * Then the hook must not be called: who is asked to listen to the parent does not hear the child.
+ */
+bool report__is_borrowed(struct process *p);
+
+/**
+ * report__fill() - All of a call that does not depend on its kind, with the slot's counts.
+ */
+void report__fill(struct process *p, struct slot *slot, struct preload_call *call);
+
+/**
+ * report__totals() - Report what was counted, if anything.
+ */
+void report__totals(struct slot *slot);
+
+/**
+ * report__is_late() - Should the slot's counts be reported, since it was some time ago?
+ */
+bool report__is_late(const struct process *p, const struct slot *slot);
+
+#endif /* PERF_CHURN_PRELOAD_REPORT_H */
