@@ -31,6 +31,7 @@ static const struct {
 	{ "posix_memalign", offsetof(struct next_functions, posix_memalign) },
 	{ "valloc", offsetof(struct next_functions, valloc) },
 	{ "pvalloc", offsetof(struct next_functions, pvalloc) },
+	{ "_exit", offsetof(struct next_functions, exit_now) },
 	{ "free", offsetof(struct next_functions, free) },
 };
 

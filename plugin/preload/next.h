@@ -20,6 +20,7 @@ struct next_functions {
 	int (*posix_memalign)(void **ret, size_t align, size_t size);
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
+	void (*exit_now)(int status);
 	void (*free)(void *ptr);
 };
 

@@ -33,10 +33,6 @@ void report__fill(struct process *p, struct slot *slot, struct preload_call *cal
 	slot__take(slot, &call->since);
 }
 
-/*
- * What stops without a destructor (exec, _exit, a signal) loses what its threads have counted since they
- * were last here: what a sixteenth of a gap takes, or LATE_MS.
- */
 void report__totals(struct slot *slot)
 {
 	struct preload_call call = { .kind = PRELOAD_TOTALS };
@@ -49,23 +45,16 @@ void report__totals(struct slot *slot)
 }
 
 /* Threads that are still there have their counts reported by this one. */
-static void report_all(struct process *p)
-{
-	struct slot *s;
-
-	for (s = p->slots; s < p->slots + p->wiped->nr_used; s++) {
-		if (__atomic_load_n(&s->owner, __ATOMIC_ACQUIRE))
-			report__totals(s);
-	}
-}
-
-__attribute__((destructor)) static void at_exit(void)
+void report__all(void)
 {
 	struct process *p;
+	struct slot *s;
 
 	/* A forked child may have counted without knowing that it is one. */
 	if (!thread__slot(&p))
 		return;
-	thread__end();
-	report_all(p);
+	for (s = p->slots; s < p->slots + p->wiped->nr_used; s++) {
+		if (__atomic_load_n(&s->owner, __ATOMIC_ACQUIRE))
+			report__totals(s);
+	}
 }

@@ -32,4 +32,9 @@ void report__totals(struct slot *slot);
  */
 bool report__is_late(const struct process *p, const struct slot *slot);
 
+/**
+ * report__all() - Report what all threads have counted.
+ */
+void report__all(void);
+
 #endif /* PERF_CHURN_PRELOAD_REPORT_H */
