@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "gaps.h"
 
-#define LOG_BITS	58			/* of a logarithm behind the point; 6 before it */
+#define LOG_BITS	57			/* of a logarithm behind the point; 7 before it */
 #define SCALE_BITS	24
 #define ONE		(1ULL << 63)		/* 1.0 with 63 bits behind the point */
 #define LN_2		0xb17217f7d1cf79acULL	/* ln 2 with 64 bits behind the point */

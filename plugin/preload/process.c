@@ -50,7 +50,7 @@ __u64 process__coarse_ms(void)
 static size_t bytes_of(size_t nr_slots, size_t nr_buckets)
 {
 	return PROCESS_HEAD_BYTES + PROCESS_HEAD_BYTES + nr_slots * sizeof(struct slot) +
-	       nr_buckets * sizeof(struct live_bucket);
+	       nr_buckets * sizeof(struct block_bucket);
 }
 
 _Static_assert(sizeof(struct wiped) <= PROCESS_HEAD_BYTES, "slots begin behind it");
@@ -75,7 +75,7 @@ static struct process *map_sized(size_t nr_slots, size_t nr_buckets)
 	p->wiped = (struct wiped *)(mem + PROCESS_HEAD_BYTES);
 	p->slots = (struct slot *)(mem + PROCESS_HEAD_BYTES + PROCESS_HEAD_BYTES);
 	p->nr_slots = nr_slots;
-	p->table.buckets = (struct live_bucket *)(p->slots + nr_slots);
+	p->table.buckets = (struct block_bucket *)(p->slots + nr_slots);
 	p->table.nr_buckets = nr_buckets;
 	return p;
 }

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "blocks.h"
 #include "bpf/preload.h"
-#include "live.h"
 #include "settings.h"
 
 #define PROCESS_HEAD_BYTES	65536		/* a multiple of any page size */
@@ -107,7 +107,7 @@ struct process {
 	struct wiped *wiped;
 	struct slot *slots;
 	size_t nr_slots;
-	struct live_table table;
+	struct block_table table;
 };
 
 /**

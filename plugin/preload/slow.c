@@ -64,7 +64,7 @@ static INLINE void report_alloc(const struct slow_call *c, __u64 ptr, __u64 old)
 		.caller = c->caller,
 		.flags = old && old != ptr ? CHURN_F_MOVED : 0,
 	};
-	struct live_record rec = {
+	struct block_record rec = {
 		.size = c->size,
 		.weight = c->weight,
 		.tid = thread.tid,
@@ -77,13 +77,13 @@ static INLINE void report_alloc(const struct slow_call *c, __u64 ptr, __u64 old)
 	}
 	rec.seq = call.seq = process__next_seq(c->p);
 	rec.alloc_ns = process__now();
-	if (!live__put(&c->p->table, ptr, &rec))
+	if (!blocks__put(&c->p->table, ptr, &rec))
 		add(&c->slot->rare.nr_lost_map, 1);
 	report__fill(c->p, c->slot, &call);
 	perf_churn_hook(&call);
 }
 
-static INLINE void report_free(const struct slow_call *c, __u64 ptr, const struct live_record *rec)
+static INLINE void report_free(const struct slow_call *c, __u64 ptr, const struct block_record *rec)
 {
 	struct preload_call call = {
 		.kind = PRELOAD_FREE,
@@ -238,15 +238,15 @@ void *slow_new(size_t size, size_t arg1, size_t arg2, new_function fn, __u32 chu
 }
 
 /* Before the block is given back. What was followed for an earlier recording is only forgotten. */
-static bool take_block(const struct slow_call *c, const void *ptr, struct live_record *rec)
+static bool take_block(const struct slow_call *c, const void *ptr, struct block_record *rec)
 {
 	struct process *p = process__peek();
 
-	return ptr && p && live__take(&p->table, (__u64)ptr, rec) && c->slot &&
+	return ptr && p && blocks__take(&p->table, (__u64)ptr, rec) && c->slot &&
 	       rec->recording == p->recording;
 }
 
-static NOINLINE void finish_realloc(struct slow_call *c, void *old, const struct live_record *rec,
+static NOINLINE void finish_realloc(struct slow_call *c, void *old, const struct block_record *rec,
 				    const void *ptr)
 {
 	int saved_errno = errno;
@@ -259,7 +259,7 @@ static NOINLINE void finish_realloc(struct slow_call *c, void *old, const struct
 		slot__count(&c->slot->frees, 1);
 	} else if (is_seen_to_fail(c, ptr)) {
 		count_failure(c);
-		if (rec && !live__put(&c->p->table, (__u64)old, rec))
+		if (rec && !blocks__put(&c->p->table, (__u64)old, rec))
 			add(&c->slot->rare.nr_lost_map, 1);
 	} else {
 		count_alloc(c);
@@ -277,7 +277,7 @@ static NOINLINE void finish_realloc(struct slow_call *c, void *old, const struct
 
 void *slow_realloc(void *old, size_t size)
 {
-	struct live_record rec;
+	struct block_record rec;
 	struct slow_call c;
 	bool is_followed;
 	void *p;
@@ -304,7 +304,7 @@ static NOINLINE void begin_free(const void *ptr, __u64 caller)
 {
 	struct slow_call c = { .fn = CHURN_FN_FREE, .caller = caller };
 	int saved_errno = errno;
-	struct live_record rec;
+	struct block_record rec;
 	bool is_followed;
 
 	c.slot = thread__slot(&c.p);

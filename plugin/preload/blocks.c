@@ -4,14 +4,14 @@
  * address to RESERVED, then its record is read or written, then the address is stored: whoever sees an
  * address and swaps it owns the record. Nothing waits: a signal handler may come in anywhere.
  */
+#include "blocks.h"
 #include "filter.h"
-#include "live.h"
 
 #define NR_PROBED	2
 #define EMPTY		0
 #define RESERVED	1	/* no address of a block */
 
-static struct live_bucket *bucket_of(const struct live_table *table, __u64 ptr, int probe)
+static struct block_bucket *bucket_of(const struct block_table *table, __u64 ptr, int probe)
 {
 	__u64 hash = (ptr >> 4) * 0x9e3779b97f4a7c15ULL >> 20;
 
@@ -29,19 +29,19 @@ static void settle(__u64 *place, __u64 ptr)
 	__atomic_store_n(place, ptr, __ATOMIC_RELEASE);
 }
 
-static bool may_replace(const struct live_bucket *b, int i, __u64 seen, __u32 recording)
+static bool may_replace(const struct block_bucket *b, int i, __u64 seen, __u32 recording)
 {
 	return seen == EMPTY ||
 	       (seen != RESERVED &&
 		__atomic_load_n(&b->records[i].recording, __ATOMIC_RELAXED) != recording);
 }
 
-static bool put_into(struct live_bucket *b, __u64 ptr, const struct live_record *rec)
+static bool put_into(struct block_bucket *b, __u64 ptr, const struct block_record *rec)
 {
 	__u64 seen;
 	int i;
 
-	for (i = 0; i < LIVE_BUCKET_BLOCKS; i++) {
+	for (i = 0; i < BLOCKS_A_BUCKET; i++) {
 		seen = __atomic_load_n(&b->ptrs[i], __ATOMIC_ACQUIRE);
 		if (!may_replace(b, i, seen, rec->recording) || !claim(&b->ptrs[i], seen))
 			continue;
@@ -55,11 +55,11 @@ static bool put_into(struct live_bucket *b, __u64 ptr, const struct live_record 
 	return false;
 }
 
-static bool take_from(struct live_bucket *b, __u64 ptr, struct live_record *ret)
+static bool take_from(struct block_bucket *b, __u64 ptr, struct block_record *ret)
 {
 	int i;
 
-	for (i = 0; i < LIVE_BUCKET_BLOCKS; i++) {
+	for (i = 0; i < BLOCKS_A_BUCKET; i++) {
 		if (__atomic_load_n(&b->ptrs[i], __ATOMIC_ACQUIRE) != ptr || !claim(&b->ptrs[i], ptr))
 			continue;
 		*ret = b->records[i];
@@ -70,7 +70,7 @@ static bool take_from(struct live_bucket *b, __u64 ptr, struct live_record *ret)
 	return false;
 }
 
-bool live__take(const struct live_table *table, __u64 ptr, struct live_record *ret)
+bool blocks__take(const struct block_table *table, __u64 ptr, struct block_record *ret)
 {
 	int probe;
 
@@ -81,12 +81,12 @@ bool live__take(const struct live_table *table, __u64 ptr, struct live_record *r
 	return false;
 }
 
-bool live__put(const struct live_table *table, __u64 ptr, const struct live_record *rec)
+bool blocks__put(const struct block_table *table, __u64 ptr, const struct block_record *rec)
 {
-	struct live_record old;
+	struct block_record old;
 	int probe;
 
-	live__take(table, ptr, &old);
+	blocks__take(table, ptr, &old);
 	for (probe = 0; probe < NR_PROBED; probe++) {
 		if (put_into(bucket_of(table, ptr, probe), ptr, rec))
 			return true;
