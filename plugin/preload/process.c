@@ -20,10 +20,10 @@
 #define SEQ_MASK	((1ULL << SEQ_PID_SHIFT) - 1)
 #define SEQ_TICK_NS	1024
 
-/* Slots, and buckets of 8 blocks: 54 MB of addresses; memory only where they are used. */
-#define NR_SLOTS	16384
-#define NR_BUCKETS	(1UL << 17)
-/* Where the program's address space is limited, or that much cannot be had: 1.3 MB. */
+/* For half a million blocks: 28 MB of addresses, with the filter; memory only where they are used. */
+#define NR_SLOTS	4096
+#define NR_BUCKETS	(1UL << 16)
+/* Where the program's address space is limited, or that much cannot be had: 2 MB. */
 #define NR_SLOTS_SMALL	1024
 #define NR_BUCKETS_SMALL (1UL << 11)
 
