@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # needs: record
+# timeout: 900
 #
 # Programs behave the same with libperf-churn.so as without, idle and listened to, in every corner where a
 # library that interposes malloc can break one. And none of its counts gets lost there.

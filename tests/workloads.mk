@@ -17,7 +17,7 @@ out := $(OUTPUT)/tests
 names := $(filter-out bump_static,$(basename $(notdir $(wildcard $(src)/*.c))))
 progs := $(addprefix $(out)/workloads/,$(names) cxx_new bump_static loop_stripped)
 corners := $(addprefix $(out)/preload/,corners corners_lib.so corners_tls.so corners_cxx.so corners_cxx \
-	bump.so own_malloc)
+	bump.so own_malloc mixed rates repeat)
 
 # Frame pointers, no tail calls; malloc is no builtin, or gcc drops pairs it thinks useless.
 WL_FLAGS := -O2 -g -Wall -Wextra -Wno-alloc-size-larger-than -fno-omit-frame-pointer \
@@ -81,7 +81,7 @@ $(out)/preload/corners: tests/preload/corners.c $(out)/preload/corners_lib.so te
 	$(call msg,CC)
 	$(Q)$(CC) -std=gnu11 $(CORNER_FLAGS) -o $@ $< $(out)/preload/corners_lib.so -Wl,-rpath,'$$ORIGIN'
 
-$(out)/preload/own_malloc: tests/preload/own_malloc.c tests/workloads.mk | $(out)/preload
+$(out)/preload/%: tests/preload/%.c tests/workloads.mk | $(out)/preload
 	$(call msg,CC)
 	$(Q)$(CC) -std=gnu11 $(CORNER_FLAGS) -o $@ $<
 

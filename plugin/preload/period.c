@@ -18,7 +18,7 @@
 #include "hook.h"
 #include "period.h"
 
-#define CHUNKS			16
+#define CHUNKS			32
 #define MIN_CHUNK_FIXED		1024	/* nothing waits for these but totals */
 #define RAMP_SAMPLES		16	/* before the first measurement: the period doubles after so many */
 #define MAX_SAMPLES		64

@@ -5,7 +5,8 @@
  *	preload_listener [-e FILE] [-d MS] [-l MS] LIBRARY COMMAND [ARGS]
  *
  * Probes the hook of LIBRARY in all processes that map this very file (so it should be a copy of one's
- * own), runs the command, and prints sums as lines of JSON: one a process, and one of all ("pid": 0). -e
+ * own), runs the command, and prints sums as lines of JSON: one a process, and one of all ("pid": 0), with the
+ * CPU time that the command took. -e
  * writes each call of the hook as a line of JSON, too. -d attaches MS after the command has been started
  * instead of before, -l detaches MS after that. What the command preloads is for the caller to say (env
  * LD_PRELOAD=... as part of COMMAND). The exit status is the command's.
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -38,6 +40,7 @@ struct listener {
 	const char *library;
 	int delay_ms, listen_ms;
 	int link_fd;
+	struct rusage used;
 };
 
 static int fail(const char *what)
@@ -156,16 +159,21 @@ static int print_event(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static void print_sums(__u32 pid, const struct listener_sums *s, __u64 nr_lost)
+static void print_sums(__u32 pid, const struct listener_sums *s, __u64 nr_lost, __u64 cpu_us)
 {
 	printf("{\"pid\": %u, \"allocs\": %llu, \"bytes\": %llu, \"frees\": %llu, \"failed\": %llu, "
 	       "\"free_null\": %llu, \"reallocs\": %llu, \"lost_map\": %llu, \"lost_inflight\": %llu, "
 	       "\"samples\": %llu, \"freed\": %llu, \"totals\": %llu, \"weight\": %llu, "
-	       "\"weighted_bytes\": %llu, \"freed_weight\": %llu, \"lost\": %llu}\n", pid,
+	       "\"weighted_bytes\": %llu, \"freed_weight\": %llu, \"lost\": %llu, \"cpu_us\": %llu}\n", pid,
 	       s->since.nr_allocs, s->since.alloc_bytes, s->since.nr_frees, s->since.nr_failed,
 	       s->since.nr_free_null, s->since.nr_reallocs, s->since.nr_lost_map,
 	       s->since.nr_lost_inflight, s->hits[PRELOAD_ALLOC], s->hits[PRELOAD_FREE],
-	       s->hits[PRELOAD_TOTALS], s->weight, s->weighted_bytes, s->freed_weight, nr_lost);
+	       s->hits[PRELOAD_TOTALS], s->weight, s->weighted_bytes, s->freed_weight, nr_lost, cpu_us);
+}
+
+static __u64 micros(const struct timeval *tv)
+{
+	return tv->tv_sec * 1000000ULL + tv->tv_usec;
 }
 
 static void print_all(struct listener *l)
@@ -180,11 +188,11 @@ static void print_all(struct listener *l)
 		from = &pid;
 		if (bpf_map_lookup_elem(fd, &pid, &s))
 			continue;
-		print_sums(pid, &s, 0);
+		print_sums(pid, &s, 0, 0);
 		for (i = 0; i < sizeof(s) / sizeof(*to); i++)
 			to[i] += ((__u64 *)&s)[i];
 	}
-	print_sums(0, &all, l->skel->bss->nr_lost);
+	print_sums(0, &all, l->skel->bss->nr_lost, micros(&l->used.ru_utime) + micros(&l->used.ru_stime));
 }
 
 /*
@@ -215,7 +223,7 @@ static int follow(struct listener *l, pid_t pid)
 	bool was_attached = l->link_fd >= 0;
 	int status, err = 0;
 
-	while (!waitpid(pid, &status, WNOHANG)) {
+	while (!wait4(pid, &status, WNOHANG, &l->used)) {
 		if (!was_attached && now_ms() - started >= (__u64)l->delay_ms) {
 			err = attach(l);
 			was_attached = true;
