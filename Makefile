@@ -63,7 +63,7 @@ demo: deps
 	$(Q)$(with_env) scripts/demo.sh
 
 bench: deps
-	+$(Q)$(inner) all workloads benches
+	+$(Q)$(inner) all workloads benches $(OUTPUT)/tests/preload_listener
 	$(Q)$(with_env) scripts/bench.sh
 
 check-perf612: deps

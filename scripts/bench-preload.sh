@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# bench-preload.sh - what libperf-churn.so costs a loop of malloc/free pairs: ns a pair, of the process's user
-# and system time. Bare, with nobody who listens, and listened to; in turns, RUNS times, and medians.
+# bench-preload.sh - what libperf-churn.so costs a loop of malloc/free pairs: ns a pair, of the
+# process's user and system time. Bare, with nobody who listens, and listened to; in turns, RUNS
+# times, and medians.
 cd "$(dirname "$0")/.." || exit 1
 
 OUTPUT=${OUTPUT:-build}

@@ -3,8 +3,8 @@
 # needs: record
 # timeout: 900
 #
-# The numbers of libperf-churn.so: exact counts against an independent counter, samples without bias, frees
-# of what was sampled, and a rate of samples that follows the program.
+# The numbers of libperf-churn.so: exact counts against an independent counter, samples without
+# bias, frees of what was sampled, and a rate of samples that follows the program.
 
 . tests/lib.sh
 
@@ -42,8 +42,8 @@ line = json.load(sys.stdin)
 print(*(line[key] for key in sys.argv[1:]))' "$@"
 }
 
-# true_counts NAME COMMAND ARGS - the same as counter.so has. Ours comes first: reallocarray of the one behind
-# would call realloc past the counter.
+# true_counts NAME COMMAND ARGS - the same as counter.so has. Ours comes first: reallocarray of the
+# one behind would call realloc past the counter.
 true_counts()
 {
 	local name=$1
@@ -86,7 +86,8 @@ test_truth()
 	all_true "$C/corners_cxx" 100
 	true_counts "1000 threads" "$C/corners" threads 1000
 	true_counts "10000 short threads" "$C/corners" short 10000
-	# Handlers count in the middle of anything. Only an allocator that may be interrupted lets them.
+	# Handlers count in the middle of anything. Only an allocator that may be interrupted lets
+	# them.
 	BEHIND=:$C/bump.so PERF_CHURN_COUNT=3 true_counts "signals, one in 3" "$C/corners" signals
 	BEHIND=:$C/bump.so true_counts "signals, adaptive" "$C/corners" signals
 	# Failures are known of samples, and where they were likely.
@@ -138,7 +139,8 @@ test_attach()
 	is "listening for a while: the program's status" 0 "$status"
 	check "listening for a while: something was heard" test "$(sums samples)" -gt 50
 	is "listening for a while: frees are of what was allocated" "fine" "$(events blocks "$T/events")"
-	# Weights stand for what was counted in this time, not for what was before: 5 standard errors.
+	# Weights stand for what was counted in this time, not for what was before: 5 standard
+	# errors.
 	check "listening for a while: what was before does not count" python3 -c '
 import sys
 weight, allocs, samples = map(int, sys.argv[1:])

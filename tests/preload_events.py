@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# preload_events.py WHAT FILES - judge what preload_listener has written; prints a word, or what is wrong.
+# preload_events.py WHAT FILES - judge what preload_listener has written; prints a word, or what is
+# wrong.
 
 import collections
 import json

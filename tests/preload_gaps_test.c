@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Chance in the preload library: distributions against what libm says of them. Seeds are fixed; what is
- * compared with 5 standard errors fails once in two million seeds.
+ * Chance in the preload library: distributions against what libm says of them. Seeds are fixed;
+ * what is compared with 5 standard errors fails once in two million seeds.
  */
 #include <math.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * An address stands in one of NR_PROBED buckets. A place is claimed by a compare-and-swap of its
- * address to RESERVED, then its record is read or written, then the address is stored: whoever sees an
- * address and swaps it owns the record. Nothing waits: a signal handler may come in anywhere.
+ * address to RESERVED, then its record is read or written, then the address is stored: whoever sees
+ * an address and swaps it owns the record. Nothing waits: a signal handler may come in anywhere.
  */
 #include "blocks.h"
 #include "filter.h"
@@ -60,7 +60,8 @@ static bool take_from(struct block_bucket *b, __u64 ptr, struct block_record *re
 	int i;
 
 	for (i = 0; i < BLOCKS_A_BUCKET; i++) {
-		if (__atomic_load_n(&b->ptrs[i], __ATOMIC_ACQUIRE) != ptr || !claim(&b->ptrs[i], ptr))
+		if (__atomic_load_n(&b->ptrs[i], __ATOMIC_ACQUIRE) != ptr ||
+		    !claim(&b->ptrs[i], ptr))
 			continue;
 		*ret = b->records[i];
 		settle(&b->ptrs[i], EMPTY);

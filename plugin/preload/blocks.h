@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * blocks.h - the sampled blocks from their allocation to their free: a table without locks. What is in it
- * is in the filter (filter.h), too.
+ * blocks.h - the sampled blocks from their allocation to their free: a table without locks. What is
+ * in it is in the filter (filter.h), too.
  */
 #ifndef PERF_CHURN_PRELOAD_BLOCKS_H
 #define PERF_CHURN_PRELOAD_BLOCKS_H
@@ -46,7 +46,8 @@ struct block_table {
 
 /**
  * blocks__put() - Follow a block.
- * @ptr: Its address; as the caller has just got it, what the table has under it is out of date, and goes.
+ * @ptr: Its address; as the caller has just got it, what the table has under it is out of
+ *	date, and goes.
  * @rec: Copied.
  *
  * Return: false where there is no room.

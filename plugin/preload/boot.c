@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Each finds the next definitions and calls its function again, which counts; where they cannot be found
- * yet, the buffer serves. Nothing outside of this object may be called then, nor thread-local storage
- * be used: the loader may not have relocated us.
+ * Each finds the next definitions and calls its function again, which counts; where they cannot be
+ * found yet, the buffer serves. Nothing outside of this object may be called then, nor thread-local
+ * storage be used: the loader may not have relocated us.
  */
 #include <errno.h>
 #include <stdbool.h>

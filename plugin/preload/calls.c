@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The family's fast paths: count, then jump to the next definition. There is no frame of ours on the
- * stack of a call that is not sampled.
+ * The family's fast paths: count, then jump to the next definition. There is no frame of ours on
+ * the stack of a call that is not sampled.
  */
 #include <errno.h>
 
@@ -61,7 +61,8 @@ void *our_aligned_alloc(size_t align, size_t size)
 {
 	if (unlikely(!next.aligned_alloc))
 		return boot_aligned_alloc(align, size);
-	return count_alloc(size) ? next.aligned_alloc(align, size) : slow_aligned_alloc(align, size);
+	return count_alloc(size) ? next.aligned_alloc(align, size) :
+				   slow_aligned_alloc(align, size);
 }
 
 int our_posix_memalign(void **ret, size_t align, size_t size)
@@ -111,11 +112,12 @@ static void our_free_aligned_sized(void *ptr, size_t align, size_t size)
 }
 
 /*
- * Not "protected" functions of these names: programs that have the address of malloc in their own code make
- * the loader warn about such.
+ * Not "protected" functions of these names: programs that have the address of malloc in their own
+ * code make the loader warn about such.
  */
 #define EXPORT(name, ours) \
-	extern __typeof__(ours) name __attribute__((alias(#ours), visibility("default"), copy(ours)))
+	extern __typeof__(ours) name \
+		__attribute__((alias(#ours), visibility("default"), copy(ours)))
 
 EXPORT(malloc, our_malloc);
 EXPORT(calloc, our_calloc);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The process's end. One that comes by exec, by a signal or by the bare system call loses what its threads
- * have counted since they last reported it: what a small part of a gap takes, or 0.1 s.
+ * The process's end. One that comes by exec, by a signal or by the bare system call loses what its
+ * threads have counted since they last reported it: what a small part of a gap takes, or 0.1 s.
  */
 #include <linux/types.h>
 #include <sys/syscall.h>

@@ -3,8 +3,8 @@
  * filter.h - may this block be one that free() has to look at? For nearly all the answer is no, by
  * one byte.
  *
- * A byte counts the followed blocks whose addresses come to it. One that has come to FILTER_STUCK stays
- * there, since nobody knows any more how many there are.
+ * A byte counts the followed blocks whose addresses come to it. One that has come to FILTER_STUCK
+ * stays there, since nobody knows any more how many there are.
  */
 #ifndef PERF_CHURN_PRELOAD_FILTER_H
 #define PERF_CHURN_PRELOAD_FILTER_H

@@ -88,11 +88,14 @@ static __u64 exp_minus_64(__u64 y)
 
 __u64 gaps__byte_weight(__u64 size, __u64 period, __u64 random)
 {
+	__u64 y;
+
 	/* 1 - 2^-63 is 1. */
 	if (size / 44 >= period)
 		return 1;
 	/* N/s + 1/2 + s/(12 N) - ... */
 	if (size <= period >> 20)
 		return divide_at_random(2 * period + size, 2 * size, random);
-	return divide_at_random(ONE, ONE - exp_minus_64(((u128)size << (64 - HALVINGS)) / period), random);
+	y = ((u128)size << (64 - HALVINGS)) / period;
+	return divide_at_random(ONE, ONE - exp_minus_64(y), random);
 }

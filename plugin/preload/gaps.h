@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * gaps.h - chance: how far it is to the next sample, and what a sample stands for. Pure, and integers
- * only: a program may have made floating point trap.
+ * gaps.h - chance: how far it is to the next sample, and what a sample stands for. Pure, and
+ * integers only: a program may have made floating point trap.
  */
 #ifndef PERF_CHURN_PRELOAD_GAPS_H
 #define PERF_CHURN_PRELOAD_GAPS_H
@@ -42,7 +42,8 @@ __u64 gaps__scale_bytes(__u64 period);
 __u64 gaps__draw(__u64 scale, __u64 random);
 
 /**
- * gaps__byte_weight() - 1 / (1 - exp(-size / period)), rounded up or down at random so that the mean is right.
+ * gaps__byte_weight() - 1 / (1 - exp(-size / period)), rounded up or down at random so that the
+ * mean is right.
  * @size: Bytes of the sampled call, not 0.
  * @period: 1 to GAPS_MAX_PERIOD.
  * @random: From gaps__random(), and not what the gap was drawn with.

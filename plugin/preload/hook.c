@@ -5,9 +5,9 @@
 union hook_switch perf_churn_listeners __attribute__((section(".data"))) = { .epoch = 1 };
 
 /*
- * In assembly, since the first instruction is to be a nop of one byte, which all kernels emulate. One of 5
- * bytes would be a fifth cheaper from Linux 6.18 on, which replaces it by a call; but a child that such a
- * process forks does not inherit what is called, and crashes (seen on 6.18.44).
+ * In assembly, since the first instruction is to be a nop of one byte, which all kernels emulate.
+ * One of 5 bytes would be a fifth cheaper from Linux 6.18 on, which replaces it by a call; but a
+ * child that such a process forks does not inherit what is called, and crashes (seen on 6.18.44).
  */
 __asm__(".pushsection .text\n"
 	".balign 64\n"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * hook.h - where the kernel meets the library: the probed function, and the word that says who listens.
+ * hook.h - where the kernel meets the library: the probed function, and the word that says who
+ * listens.
  */
 #ifndef PERF_CHURN_PRELOAD_HOOK_H
 #define PERF_CHURN_PRELOAD_HOOK_H
@@ -10,9 +11,9 @@
 #include "bpf/preload.h"
 
 /*
- * The kernel writes @listeners, when a probe on the hook comes or goes; we write @epoch (1 or more), when
- * all threads are to look up from their work: the period has changed, or a recording has ended. Both
- * are compared at once.
+ * The kernel writes @listeners, when a probe on the hook comes or goes; we write @epoch (1 or
+ * more), when all threads are to look up from their work: the period has changed, or a recording
+ * has ended. Both are compared at once.
  */
 union hook_switch {
 	struct {

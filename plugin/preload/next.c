@@ -14,7 +14,7 @@ struct next_functions next;
 static char boot_buffer[BOOT_BYTES] __attribute__((aligned(64)));
 static size_t boot_used;
 
-/* NULL as long as the loader has not relocated this object: then nothing outside of it can be called. */
+/* NULL as long as the loader has not relocated us: then nothing outside of here can be called. */
 static void *(*volatile look_up)(void *handle, const char *name) = dlsym;
 
 static __thread bool is_finding;
@@ -47,7 +47,8 @@ static void find_all(void)
 		found[i] = look_up(RTLD_NEXT, names[i].name);
 	boot__stick();
 	for (i = 0; i < NAME_NR; i++)
-		__atomic_store_n((void **)((char *)&next + names[i].offset), found[i], __ATOMIC_RELEASE);
+		__atomic_store_n((void **)((char *)&next + names[i].offset), found[i],
+				 __ATOMIC_RELEASE);
 }
 
 bool next__find(void)
@@ -69,10 +70,11 @@ bool next__find(void)
 void *boot__alloc(size_t align, size_t size)
 {
 	size_t used = __atomic_load_n(&boot_used, __ATOMIC_RELAXED), start, end;
+	uintptr_t buffer = (uintptr_t)boot_buffer;
 
 	align = align < BOOT_ALIGN ? BOOT_ALIGN : align;
 	do {
-		start = (((uintptr_t)boot_buffer + used + align - 1) & -align) - (uintptr_t)boot_buffer;
+		start = ((buffer + used + align - 1) & -align) - buffer;
 		if (start > BOOT_BYTES || size > BOOT_BYTES - start)
 			return NULL;
 		/* No two blocks begin at the same address. */

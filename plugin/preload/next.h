@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * next.h - the program's allocator: the definitions behind ours. And what serves calls until they are
- * known: a buffer, for what the dynamic loader asks for while it looks them up, or before it has
- * relocated us (a resolver of an IFUNC may allocate).
+ * next.h - the program's allocator: the definitions behind ours. And what serves calls until they
+ * are known: a buffer, for what the dynamic loader asks for while it looks them up, or before it
+ * has relocated us (a resolver of an IFUNC may allocate).
  */
 #ifndef PERF_CHURN_PRELOAD_NEXT_H
 #define PERF_CHURN_PRELOAD_NEXT_H

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * C++'s operators. Those of a C++ library call malloc and free, which count: we only pass them on. An
- * allocator that defines operators itself does not call its malloc: those are counted here. It is such
- * a one if the same object defines the next malloc.
+ * C++'s operators. Those of a C++ library call malloc and free, which count: we only pass them on.
+ * An allocator that defines operators itself does not call its malloc: those are counted here. It
+ * is such a one if the same object defines the next malloc.
  *
- * They are looked up at their first call. A C program that loads a C++ library later, in a scope that
- * RTLD_NEXT does not see, comes to us, too: then the library is asked by its name, and in the end malloc
- * does what such operators are to do.
+ * They are looked up at their first call. A C program that loads a C++ library later, in a scope
+ * that RTLD_NEXT does not see, comes to us, too: then the library is asked by its name, and in the
+ * end malloc does what such operators are to do.
  */
 #include <dlfcn.h>
 #include <linux/types.h>
@@ -17,6 +17,8 @@
 #include "next.h"
 #include "slow.h"
 
+#define EXPORT	__attribute__((visibility("default")))
+
 enum new_id {
 	NEW, NEW_ARRAY, NEW_NOTHROW, NEW_ARRAY_NOTHROW,
 	NEW_ALIGNED, NEW_ARRAY_ALIGNED, NEW_ALIGNED_NOTHROW, NEW_ARRAY_ALIGNED_NOTHROW,
@@ -24,7 +26,8 @@ enum new_id {
 };
 
 enum delete_id {
-	DELETE, DELETE_ARRAY, DELETE_SIZED, DELETE_ARRAY_SIZED, DELETE_NOTHROW, DELETE_ARRAY_NOTHROW,
+	DELETE, DELETE_ARRAY, DELETE_SIZED, DELETE_ARRAY_SIZED,
+	DELETE_NOTHROW, DELETE_ARRAY_NOTHROW,
 	DELETE_ALIGNED, DELETE_ARRAY_ALIGNED, DELETE_SIZED_ALIGNED, DELETE_ARRAY_SIZED_ALIGNED,
 	DELETE_ALIGNED_NOTHROW, DELETE_ARRAY_ALIGNED_NOTHROW,
 	DELETE_NR
@@ -103,8 +106,8 @@ static bool is_of_allocator(void *found)
 	       info.dli_fbase == allocator.dli_fbase;
 }
 
-static __attribute__((noinline)) void find_new(enum new_id id, const char *name, new_function counted,
-					       new_function by_malloc)
+static __attribute__((noinline)) void find_new(enum new_id id, const char *name,
+					       new_function counted, new_function by_malloc)
 {
 	void *found = find(name);
 	new_function to = found ? (new_function)found : by_malloc;
@@ -143,7 +146,7 @@ static __attribute__((noinline)) void *first_##name(size_t size, size_t arg1, si
 	return new_to[id](size, arg1, arg2);							\
 }												\
 												\
-__attribute__((visibility("default"))) void *name(size_t size, size_t arg1, size_t arg2)					\
+EXPORT void *name(size_t size, size_t arg1, size_t arg2)					\
 {												\
 	return unlikely(!new_to[id]) ? first_##name(size, arg1, arg2) :				\
 				       new_to[id](size, arg1, arg2);				\
@@ -164,7 +167,7 @@ static __attribute__((noinline)) void first_##name(void *ptr, size_t arg1, size_
 	delete_to[id](ptr, arg1, arg2);								\
 }												\
 												\
-__attribute__((visibility("default"))) void name(void *ptr, size_t arg1, size_t arg2)						\
+EXPORT void name(void *ptr, size_t arg1, size_t arg2)						\
 {												\
 	if (unlikely(!delete_to[id]))								\
 		first_##name(ptr, arg1, arg2);							\

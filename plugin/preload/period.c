@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Gaps are as long as many calls, so samples alone would tell too late that a program has slowed down: a
- * gap drawn at ten million calls a second lasts for minutes at a thousand. So threads look up CHUNKS
- * times a gap, add their calls to the meter, and look at a cheap clock. Every few ms one of them reads the
- * process's CPU time and sets the period that the calls of this time ask for, within a factor of
- * MAX_STEP. When a program speeds up, samples themselves come fast: MAX_SAMPLES of them, too, make a
- * thread look.
+ * Gaps are as long as many calls, so samples alone would tell too late that a program has slowed
+ * down: a gap drawn at ten million calls a second lasts for minutes at a thousand. So threads look
+ * up CHUNKS times a gap, add their calls to the meter, and look at a cheap clock. Every few ms one
+ * of them reads the process's CPU time and sets the period that the calls of this time ask for,
+ * within a factor of MAX_STEP. When a program speeds up, samples themselves come fast: MAX_SAMPLES
+ * of them, too, make a thread look.
  *
- * A new period comes with a new epoch, which all threads see at their next call; they draw their gaps
- * anew. That has no bias: gaps have no memory, what is left of one is distributed as a new one, and
- * whether to draw does not depend on what is left.
+ * A new period comes with a new epoch, which all threads see at their next call; they draw their
+ * gaps anew. That has no bias: gaps have no memory, what is left of one is distributed as a new
+ * one, and whether to draw does not depend on what is left.
  */
 #include <stdbool.h>
 #include <time.h>
@@ -20,7 +20,7 @@
 
 #define CHUNKS			32
 #define MIN_CHUNK_FIXED		1024	/* nothing waits for these but totals */
-#define RAMP_SAMPLES		16	/* before the first measurement: the period doubles after so many */
+#define RAMP_SAMPLES		16	/* before the first measurement: the period doubles then */
 #define MAX_SAMPLES		64
 #define CHECK_MS		4
 #define MIN_CPU_NS		5000000
@@ -91,7 +91,7 @@ static void measure(struct process *p, bool is_flooded)
 
 static bool is_time(struct wiped *w)
 {
-	__u64 now = process__coarse_ms(), before = __atomic_load_n(&w->checked_ms, __ATOMIC_RELAXED);
+	__u64 before = __atomic_load_n(&w->checked_ms, __ATOMIC_RELAXED), now = process__coarse_ms();
 
 	return now - before >= CHECK_MS &&
 	       __atomic_compare_exchange_n(&w->checked_ms, &before, now, false, __ATOMIC_RELAXED,

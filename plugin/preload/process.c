@@ -20,7 +20,7 @@
 #define SEQ_MASK	((1ULL << SEQ_PID_SHIFT) - 1)
 #define SEQ_TICK_NS	1024
 
-/* For half a million blocks: 28 MB of addresses, with the filter; memory only where they are used. */
+/* For half a million blocks: 28 MB of addresses, with the filter; memory where they are used. */
 #define NR_SLOTS	4096
 #define NR_BUCKETS	(1UL << 16)
 /* Where the program's address space is limited, or that much cannot be had: 2 MB. */

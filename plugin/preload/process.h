@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * process.h - what a process has while it is recorded: one mapping, made when the first thread learns
- * that somebody listens.
+ * process.h - what a process has while it is recorded: one mapping, made when the first thread
+ * learns that somebody listens.
  *
- * All of it but its head is wiped by the kernel in a forked child, however it was forked: there the counts
- * begin at 0, nothing is followed, and the next call that counts down finds itself without an owner
- * and begins anew. So nobody has to be told of forks. A child of vfork shares it with its parent.
+ * All of it but its head is wiped by the kernel in a forked child, however it was forked: there the
+ * counts begin at 0, nothing is followed, and the next call that counts down finds itself without
+ * an owner and begins anew. So nobody has to be told of forks. A child of vfork shares it with its
+ * parent.
  */
 #ifndef PERF_CHURN_PRELOAD_PROCESS_H
 #define PERF_CHURN_PRELOAD_PROCESS_H

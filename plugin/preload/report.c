@@ -12,7 +12,7 @@ bool report__is_late(const struct process *p, const struct slot *slot)
 	return p->settings->period == 1 || process__coarse_ms() - slot->reported_ms >= LATE_MS;
 }
 
-/* A child of vfork may also be the first who comes here; its parent then puts its own number there. */
+/* A child of vfork may be the first who comes here; its parent then puts its own number there. */
 bool report__is_borrowed(struct process *p)
 {
 	__u32 pid = getpid(), owner = __atomic_load_n(&p->wiped->pid, __ATOMIC_RELAXED);

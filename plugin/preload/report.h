@@ -12,8 +12,9 @@
 #include "process.h"
 
 /**
- * report__is_borrowed() - Is this a child of vfork, that uses the memory of the process that is recorded?
- * Then the hook must not be called: who is asked to listen to the parent does not hear the child.
+ * report__is_borrowed() - Is this a child of vfork, that uses the memory of the process that is
+ * recorded? Then the hook must not be called: who is asked to listen to the parent does not hear
+ * the child.
  */
 bool report__is_borrowed(struct process *p);
 

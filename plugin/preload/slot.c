@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts of a slot. The thread itself, a signal handler on top of it, and at the process's end another
- * thread may all be at it: so they only grow, and what is taken is the difference to what was before.
+ * Counts of a slot. The thread itself, a signal handler on top of it, and at the process's end
+ * another thread may all be at it: so they only grow, and what is taken is the difference to what
+ * was before.
  */
 #include "thread.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Between the program and the hook there are two frames of ours: the function that was jumped to, and the
- * one that reports. No flag says that a thread is in here: a signal handler that allocates, or jumps
- * away, finds nothing half done that it would have to wait for.
+ * Between the program and the hook there are two frames of ours: the function that was jumped to,
+ * and the one that reports. No flag says that a thread is in here: a signal handler that allocates,
+ * or jumps away, finds nothing half done that it would have to wait for.
  */
 #include <errno.h>
 #include <linux/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * slow.h - calls that want more than to be counted. The fast paths jump here, so that the caller is the
- * program; they have not counted the call.
+ * slow.h - calls that want more than to be counted. The fast paths jump here, so that the caller is
+ * the program; they have not counted the call.
  */
 #ifndef PERF_CHURN_PRELOAD_SLOW_H
 #define PERF_CHURN_PRELOAD_SLOW_H

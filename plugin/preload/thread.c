@@ -21,8 +21,8 @@ static pthread_key_t end_key;
 static bool has_end_key;
 
 /*
- * Each move is one instruction that adds, so that a signal handler's counting in between stays. Where
- * one moves, too, the gap comes out wrong once, but no count.
+ * Each move is one instruction that adds, so that a signal handler's counting in between stays.
+ * Where one moves, too, the gap comes out wrong once, but no count.
  */
 static void set_left(struct slot *s, struct countdown *c, __s64 left)
 {

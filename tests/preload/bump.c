@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bump.c - an allocator of one's own, to be preloaded: it never gives memory back, so that signal handlers
- * may allocate at any time. Like tcmalloc and its kind it defines operators new and delete, which do not
- * call its malloc.
+ * bump.c - an allocator of one's own, to be preloaded: it never gives memory back, so that signal
+ * handlers may allocate at any time. Like tcmalloc and its kind it defines operators new and
+ * delete, which do not call its malloc.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -23,9 +23,10 @@ static char *get_heap(void)
 
 	if (mem)
 		return mem;
-	mem = mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		   -1, 0);
-	if (__atomic_compare_exchange_n(&heap, &expected, mem, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	mem = mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (__atomic_compare_exchange_n(&heap, &expected, mem, 0, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
 		return mem;
 	munmap(mem, HEAP_BYTES);
 	return expected;

@@ -4,8 +4,8 @@
  *
  *	corners NAME [ARG]
  *
- * Each prints what it has found, and that must not depend on what is preloaded. Allocations that a signal
- * handler makes need an allocator that may be interrupted (bump.c).
+ * Each prints what it has found, and that must not depend on what is preloaded. Allocations that a
+ * signal handler makes need an allocator that may be interrupted (bump.c).
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * corners_cxx.cpp - all forms of C++'s operators, as a library of corners.c and, with -DMAIN, as a program.
+ * corners_cxx.cpp - all forms of C++'s operators, as a library of corners.c and, with -DMAIN, as a
+ * program.
  */
 #include <cstdio>
 #include <cstdlib>

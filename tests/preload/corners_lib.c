@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * corners_lib.c - a library of corners.c that allocates before and after everybody else: in the resolver of
- * an IFUNC, which the loader calls before it has relocated what was preloaded, in its constructor and in
- * its destructor.
+ * corners_lib.c - a library of corners.c that allocates before and after everybody else: in the
+ * resolver of an IFUNC, which the loader calls before it has relocated what was preloaded, in its
+ * constructor and in its destructor.
  */
 #include <stdlib.h>
 #include <string.h>

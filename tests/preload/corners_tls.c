@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * corners_tls.c - a library of corners.c whose thread-local storage must be static, where there is little
- * room for libraries that come late.
+ * corners_tls.c - a library of corners.c whose thread-local storage must be static, where there is
+ * little room for libraries that come late.
  */
 static __thread volatile int many[256] __attribute__((tls_model("initial-exec")));
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * listener.c - listen to libperf-churn.so without perf churn: the program side of the library's tests.
+ * listener.c - listen to libperf-churn.so without perf churn: the program side of the library's
+ * tests.
  *
  *	preload_listener [-e FILE] [-d MS] [-l MS] LIBRARY COMMAND [ARGS]
  *
- * Probes the hook of LIBRARY in all processes that map this very file (so it should be a copy of one's
- * own), runs the command, and prints sums as lines of JSON: one a process, and one of all ("pid": 0), with the
- * CPU time that the command took. -e
- * writes each call of the hook as a line of JSON, too. -d attaches MS after the command has been started
- * instead of before, -l detaches MS after that. What the command preloads is for the caller to say (env
- * LD_PRELOAD=... as part of COMMAND). The exit status is the command's.
+ * Probes the hook of LIBRARY in all processes that map this very file (so it should be a copy of
+ * one's own), runs the command, and prints sums as lines of JSON: one a process, and one of all
+ * ("pid": 0), with the CPU time that the command took. -e writes each call of the hook as a line of
+ * JSON, too. -d attaches MS after the command has been started instead of before, -l detaches MS
+ * after that. What the command preloads is for the caller to say (env LD_PRELOAD=... as part of
+ * COMMAND). The exit status is the command's.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -147,28 +148,31 @@ static int print_event(void *ctx, void *data, size_t size)
 	int i;
 
 	(void)size;
-	fprintf(f, "{\"pid\": %u, \"tid\": %u, \"time\": %llu, \"kind\": %u, \"fn\": %u, \"ptr\": %llu, "
-		"\"size\": %llu, \"weight\": %llu, \"old\": %llu, \"seq\": %llu, \"caller\": %llu, "
-		"\"alloc_ns\": %llu, \"alloc_tid\": %u, \"flags\": %u, \"period\": %llu, "
+	fprintf(f, "{\"pid\": %u, \"tid\": %u, \"time\": %llu, \"kind\": %u, \"fn\": %u, "
+		"\"ptr\": %llu, \"size\": %llu, \"weight\": %llu, \"old\": %llu, \"seq\": %llu, "
+		"\"caller\": %llu, \"alloc_ns\": %llu, \"alloc_tid\": %u, \"flags\": %u, \"period\": %llu, "
 		"\"session\": %llu, \"allocs\": %llu, \"ips\": [", e->pid, e->tid, e->time_ns, c->kind,
-		c->fn, c->ptr, c->size, c->weight, c->old_ptr, c->seq, c->caller, c->alloc_ns, c->alloc_tid,
-		c->flags, c->period, c->session, c->since.nr_allocs);
+		c->fn, c->ptr, c->size, c->weight, c->old_ptr, c->seq, c->caller, c->alloc_ns,
+		c->alloc_tid, c->flags, c->period, c->session, c->since.nr_allocs);
 	for (i = 0; i < LISTENER_NR_IPS; i++)
 		fprintf(f, "%s%llu", i ? ", " : "", e->ips[i]);
 	fprintf(f, "]}\n");
 	return 0;
 }
 
-static void print_sums(__u32 pid, const struct listener_sums *s, __u64 nr_lost, __u64 cpu_us)
+static void print_sums(__u32 pid, const struct listener_sums *s, __u64 nr_lost,
+		       __u64 cpu_us)
 {
 	printf("{\"pid\": %u, \"allocs\": %llu, \"bytes\": %llu, \"frees\": %llu, \"failed\": %llu, "
-	       "\"free_null\": %llu, \"reallocs\": %llu, \"lost_map\": %llu, \"lost_inflight\": %llu, "
-	       "\"samples\": %llu, \"freed\": %llu, \"totals\": %llu, \"weight\": %llu, "
-	       "\"weighted_bytes\": %llu, \"freed_weight\": %llu, \"lost\": %llu, \"cpu_us\": %llu}\n", pid,
-	       s->since.nr_allocs, s->since.alloc_bytes, s->since.nr_frees, s->since.nr_failed,
-	       s->since.nr_free_null, s->since.nr_reallocs, s->since.nr_lost_map,
+	       "\"free_null\": %llu, \"reallocs\": %llu, \"lost_map\": %llu, "
+	       "\"lost_inflight\": %llu, \"samples\": %llu, \"freed\": %llu, \"totals\": %llu, "
+	       "\"weight\": %llu, \"weighted_bytes\": %llu, \"freed_weight\": %llu, "
+	       "\"lost\": %llu, \"cpu_us\": %llu}\n", pid, s->since.nr_allocs, s->since.alloc_bytes,
+	       s->since.nr_frees, s->since.nr_failed, s->since.nr_free_null, s->since.nr_reallocs,
+	       s->since.nr_lost_map,
 	       s->since.nr_lost_inflight, s->hits[PRELOAD_ALLOC], s->hits[PRELOAD_FREE],
-	       s->hits[PRELOAD_TOTALS], s->weight, s->weighted_bytes, s->freed_weight, nr_lost, cpu_us);
+	       s->hits[PRELOAD_TOTALS], s->weight, s->weighted_bytes, s->freed_weight, nr_lost,
+	       cpu_us);
 }
 
 static __u64 micros(const struct timeval *tv)
@@ -192,7 +196,8 @@ static void print_all(struct listener *l)
 		for (i = 0; i < sizeof(s) / sizeof(*to); i++)
 			to[i] += ((__u64 *)&s)[i];
 	}
-	print_sums(0, &all, l->skel->bss->nr_lost, micros(&l->used.ru_utime) + micros(&l->used.ru_stime));
+	print_sums(0, &all, l->skel->bss->nr_lost,
+		   micros(&l->used.ru_utime) + micros(&l->used.ru_stime));
 }
 
 /*
@@ -281,7 +286,7 @@ int main(int argc, char **argv)
 		else if (opt == 'l')
 			l.listen_ms = atoi(optarg);
 		else if (opt != 'e' || !(l.events = fopen(optarg, "we")))
-			return fail("usage: preload_listener [-e FILE] [-d MS] [-l MS] LIBRARY COMMAND");
+			return fail("bad option or file");
 	}
 	if (argc - optind < 2)
 		return fail("usage: preload_listener [-e FILE] [-d MS] [-l MS] LIBRARY COMMAND");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * listener.h - what listener.bpf.c hands to listener.c. Includes nothing, like bpf/preload.h before it.
+ * listener.h - what listener.bpf.c hands to listener.c. Includes nothing, like bpf/preload.h before
+ * it.
  */
 #ifndef PERF_CHURN_TESTS_LISTENER_H
 #define PERF_CHURN_TESTS_LISTENER_H

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * rates.c - a program whose rate of allocations jumps: as fast as it goes, then a thousand times slower, then
- * fast again.
+ * rates.c - a program whose rate of allocations jumps: as fast as it goes, then a thousand times
+ * slower, then fast again.
  *
  *	rates [THREADS]
  *
- * Prints for each phase "NAME START END ALLOCS": CLOCK_MONOTONIC in ns when it had run for 0.1 s of CPU time,
- * and when it had for 0.6 s, and the allocations in between.
+ * Prints for each phase "NAME START END ALLOCS": CLOCK_MONOTONIC in ns when it had run for 0.1 s of
+ * CPU time, and when it had for 0.6 s, and the allocations in between.
  */
 #include <pthread.h>
 #include <stdio.h>
