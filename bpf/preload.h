@@ -13,6 +13,7 @@
 
 #define PRELOAD_LIBRARY		"libperf-churn.so"
 #define PRELOAD_HOOK_SYMBOL	"perf_churn_hook"	/* void (const struct preload_call *) */
+#define PRELOAD_FAST_SYMBOL	"perf_churn_hook_fast"	/* likewise; called instead where it is probed, too */
 #define PRELOAD_COUNTER_SYMBOL	"perf_churn_listeners"	/* unsigned short, in file-backed .data */
 
 /* Environment of the program; unknown or damaged values count as not given. */

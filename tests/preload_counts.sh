@@ -106,11 +106,15 @@ test_blocks()
 		PERF_CHURN_COUNT=$n heard -e "$T/events" -- env LD_PRELOAD="$L" "$C/corners" threads 50
 		is "one in $n, threads: frees are of what was allocated" "fine" "$(events blocks "$T/events")"
 		[ $n -gt 1 ] || is "one in $n, threads: all frees are heard" "$(sums frees)" "$(sums freed)"
-		PERF_CHURN_COUNT=$n heard -e "$T/events" -- env LD_PRELOAD="$L" "$WL/realloc_heavy" 100
+		PERF_CHURN_COUNT=$n heard -p -e "$T/events" -- env LD_PRELOAD="$L" "$WL/realloc_heavy" 100
 		is "one in $n, realloc: frees are of what was allocated" "fine" "$(events blocks "$T/events")"
 	done
-	PERF_CHURN_COUNT=1 heard -e "$T/events" -- env LD_PRELOAD="$L" "$WL/wrappers" 10
+	PERF_CHURN_COUNT=1 heard -p -e "$T/events" -- env LD_PRELOAD="$L" "$WL/wrappers" 10
 	is "the caller follows two frames of the library" "fine" "$(events frames "$T/events")"
+	is "the plain hook: all was heard" "100 100" "$(sums allocs samples)"
+	PERF_CHURN_COUNT=1 heard -e "$T/events" -- env LD_PRELOAD="$L" "$WL/wrappers" 10
+	is "the caller follows two frames of the library, with the fast hook" "fine" \
+		"$(events frames "$T/events")"
 }
 
 test_bias()

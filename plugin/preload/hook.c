@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdbool.h>
+
 #include "hook.h"
 
 /* The kernel changes it through the file's mapping: not in .bss, even though it is almost zero. */
 union hook_switch perf_churn_listeners __attribute__((section(".data"))) = { .epoch = 1 };
 
 /*
- * In assembly, since the first instruction is to be a nop of one byte, which all kernels emulate.
- * One of 5 bytes would be a fifth cheaper from Linux 6.18 on, which replaces it by a call; but a
- * child that such a process forks does not inherit what is called, and crashes (seen on 6.18.44).
+ * In assembly, for the first instruction and for what it is aligned to. No endbr64 may come before
+ * it; we call them directly.
  */
+#define HOOK(name, nop)			\
+	".balign 64\n"			\
+	".globl " name "\n"		\
+	".protected " name "\n"		\
+	".type " name ", %function\n"	\
+	name ":\n"			\
+	".cfi_startproc\n"		\
+	nop "\n"			\
+	"ret\n"				\
+	".cfi_endproc\n"		\
+	".size " name ", . - " name "\n"
+
 __asm__(".pushsection .text\n"
-	".balign 64\n"
-	".globl perf_churn_hook\n"
-	".protected perf_churn_hook\n"
-	".type perf_churn_hook, %function\n"
-	"perf_churn_hook:\n"
-	".cfi_startproc\n"
-	"nop\n"
-	"ret\n"
-	".cfi_endproc\n"
-	".size perf_churn_hook, . - perf_churn_hook\n"
+	HOOK("perf_churn_hook", "nop")
+#ifdef __x86_64__
+	HOOK("perf_churn_hook_fast", ".byte 0x0f, 0x1f, 0x44, 0x00, 0x00")
+#else
+	HOOK("perf_churn_hook_fast", "nop")
+#endif
 	".popsection\n");
 
 void hook__next_epoch(void)

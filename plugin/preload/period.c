@@ -91,7 +91,8 @@ static void measure(struct process *p, bool is_flooded)
 
 static bool is_time(struct wiped *w)
 {
-	__u64 before = __atomic_load_n(&w->checked_ms, __ATOMIC_RELAXED), now = process__coarse_ms();
+	__u64 before = __atomic_load_n(&w->checked_ms, __ATOMIC_RELAXED);
+	__u64 now = process__coarse_ms();
 
 	return now - before >= CHECK_MS &&
 	       __atomic_compare_exchange_n(&w->checked_ms, &before, now, false, __ATOMIC_RELAXED,

@@ -113,8 +113,12 @@ static void begin(struct process *p)
 {
 	__u64 no_seq = 0, seq = process__now() / SEQ_TICK_NS & SEQ_MASK;
 
-	filter__clear();
-	boot__stick();
+	if (p->has_begun) {
+		p->is_forked = true;
+		filter__clear();
+		boot__stick();
+	}
+	p->has_begun = true;
 	period__begin(p);
 	__atomic_compare_exchange_n(&p->wiped->seq, &no_seq, seq, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);

@@ -97,6 +97,8 @@ struct wiped {
  * @settings: Of the environment.
  * @period: Mean gap in force.
  * @is_measured: The period was found by measuring; until then it grows with each few samples.
+ * @has_begun: Some process has counted here.
+ * @is_forked: A parent of this one.
  * @recording: Goes up when a recording is seen to have ended.
  * @wiped, @slots, @table: Behind the head.
  */
@@ -104,6 +106,8 @@ struct process {
 	const struct settings *settings;
 	__u64 period;
 	bool is_measured;
+	bool has_begun;
+	bool is_forked;
 	__u32 recording;
 	struct wiped *wiped;
 	struct slot *slots;

@@ -36,12 +36,16 @@ void report__fill(struct process *p, struct slot *slot, struct preload_call *cal
 void report__totals(struct slot *slot)
 {
 	struct preload_call call = { .kind = PRELOAD_TOTALS };
-	struct process *p = process__peek();
+	struct process *p;
 
-	if (!hook__listeners(hook__word()) || report__is_borrowed(p))
+	if (!hook__listeners(hook__word()))
+		return;
+	/* A thread may end in a forked child without having called before. */
+	p = process__get();
+	if (!p || report__is_borrowed(p))
 		return;
 	report__fill(p, slot, &call);
-	perf_churn_hook(&call);
+	report__call(p, &call);
 }
 
 /* Threads that are still there have their counts reported by this one. */

@@ -23,6 +23,16 @@ bool report__is_borrowed(struct process *p);
  */
 void report__fill(struct process *p, struct slot *slot, struct preload_call *call);
 
+/* Not a function: it would be one more frame between the program and the hook. */
+static inline __attribute__((always_inline)) void report__call(const struct process *p,
+							       const struct preload_call *call)
+{
+	if (hook__has_fast() && !p->is_forked)
+		perf_churn_hook_fast(call);
+	else
+		perf_churn_hook(call);
+}
+
 /**
  * report__totals() - Report what was counted, if anything.
  */

@@ -80,7 +80,7 @@ static INLINE void report_alloc(const struct slow_call *c, __u64 ptr, __u64 old)
 	if (!blocks__put(&c->p->table, ptr, &rec))
 		add(&c->slot->rare.nr_lost_map, 1);
 	report__fill(c->p, c->slot, &call);
-	perf_churn_hook(&call);
+	report__call(c->p, &call);
 }
 
 static INLINE void report_free(const struct slow_call *c, __u64 ptr, const struct block_record *rec)
@@ -103,7 +103,7 @@ static INLINE void report_free(const struct slow_call *c, __u64 ptr, const struc
 		return;
 	}
 	report__fill(c->p, c->slot, &call);
-	perf_churn_hook(&call);
+	report__call(c->p, &call);
 }
 
 static void report_if_late(const struct slow_call *c)

@@ -3,7 +3,7 @@
  * listener.c - listen to libperf-churn.so without perf churn: the program side of the library's
  * tests.
  *
- *	preload_listener [-e FILE] [-d MS] [-l MS] LIBRARY COMMAND [ARGS]
+ *	preload_listener [-e FILE] [-d MS] [-l MS] [-p] LIBRARY COMMAND [ARGS]
  *
  * Probes the hook of LIBRARY in all processes that map this very file (so it should be a copy of
  * one's own), runs the command, and prints sums as lines of JSON: one a process, and one of all
@@ -19,6 +19,7 @@
 #include <gelf.h>
 #include <linux/bpf.h>
 #include <linux/types.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,7 @@ struct listener {
 	FILE *events;
 	const char *library;
 	int delay_ms, listen_ms;
+	bool is_plain;
 	int link_fd;
 	struct rusage used;
 };
@@ -94,7 +96,7 @@ static __u64 find_symbol(Elf *elf, const char *name)
 	return 0;
 }
 
-static int find_offsets(const char *path, unsigned long *hook, unsigned long *counter)
+static int find_offsets(const char *path, unsigned long *hooks, unsigned long *counters)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	Elf *elf;
@@ -103,19 +105,20 @@ static int find_offsets(const char *path, unsigned long *hook, unsigned long *co
 	elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 	if (!elf)
 		return fail(path);
-	*hook = find_symbol(elf, PRELOAD_HOOK_SYMBOL);
-	*counter = find_symbol(elf, PRELOAD_COUNTER_SYMBOL);
+	hooks[0] = find_symbol(elf, PRELOAD_HOOK_SYMBOL);
+	hooks[1] = find_symbol(elf, PRELOAD_FAST_SYMBOL);
+	counters[0] = counters[1] = find_symbol(elf, PRELOAD_COUNTER_SYMBOL);
 	elf_end(elf);
 	close(fd);
 	errno = ENOENT;
-	return *hook && *counter ? 0 : fail("no hook or no counter in the library");
+	return hooks[0] && hooks[1] && counters[0] ? 0 : fail("no hook or no counter");
 }
 
 static int attach(struct listener *l)
 {
-	unsigned long hook, counter;
+	unsigned long hooks[2], counters[2];
 	union bpf_attr attr;
-	int err = find_offsets(l->library, &hook, &counter);
+	int err = find_offsets(l->library, hooks, counters);
 
 	if (err)
 		return err;
@@ -123,9 +126,9 @@ static int attach(struct listener *l)
 	attr.link_create.prog_fd = bpf_program__fd(l->skel->progs.on_hook);
 	attr.link_create.attach_type = BPF_TRACE_UPROBE_MULTI;
 	attr.link_create.uprobe_multi.path = (__u64)(unsigned long)l->library;
-	attr.link_create.uprobe_multi.offsets = (__u64)(unsigned long)&hook;
-	attr.link_create.uprobe_multi.ref_ctr_offsets = (__u64)(unsigned long)&counter;
-	attr.link_create.uprobe_multi.cnt = 1;
+	attr.link_create.uprobe_multi.offsets = (__u64)(unsigned long)hooks;
+	attr.link_create.uprobe_multi.ref_ctr_offsets = (__u64)(unsigned long)counters;
+	attr.link_create.uprobe_multi.cnt = l->is_plain ? 1 : 2;
 	l->link_fd = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 	return l->link_fd < 0 ? fail("attach") : 0;
 }
@@ -150,8 +153,8 @@ static int print_event(void *ctx, void *data, size_t size)
 	(void)size;
 	fprintf(f, "{\"pid\": %u, \"tid\": %u, \"time\": %llu, \"kind\": %u, \"fn\": %u, "
 		"\"ptr\": %llu, \"size\": %llu, \"weight\": %llu, \"old\": %llu, \"seq\": %llu, "
-		"\"caller\": %llu, \"alloc_ns\": %llu, \"alloc_tid\": %u, \"flags\": %u, \"period\": %llu, "
-		"\"session\": %llu, \"allocs\": %llu, \"ips\": [", e->pid, e->tid, e->time_ns, c->kind,
+		"\"caller\": %llu, \"alloc_ns\": %llu, \"alloc_tid\": %u, \"flags\": %u, "
+		"\"period\": %llu, \"session\": %llu, \"allocs\": %llu, \"ips\": [", e->pid, e->tid, e->time_ns, c->kind,
 		c->fn, c->ptr, c->size, c->weight, c->old_ptr, c->seq, c->caller, c->alloc_ns,
 		c->alloc_tid, c->flags, c->period, c->session, c->since.nr_allocs);
 	for (i = 0; i < LISTENER_NR_IPS; i++)
@@ -280,16 +283,19 @@ int main(int argc, char **argv)
 	struct listener l = { .link_fd = -1 };
 	int opt, status;
 
-	while ((opt = getopt(argc, argv, "+e:d:l:")) != -1) {
+	while ((opt = getopt(argc, argv, "+e:d:l:p")) != -1) {
 		if (opt == 'd')
 			l.delay_ms = atoi(optarg);
 		else if (opt == 'l')
 			l.listen_ms = atoi(optarg);
+		else if (opt == 'p')
+			l.is_plain = true;
 		else if (opt != 'e' || !(l.events = fopen(optarg, "we")))
 			return fail("bad option or file");
 	}
+	errno = EINVAL;
 	if (argc - optind < 2)
-		return fail("usage: preload_listener [-e FILE] [-d MS] [-l MS] LIBRARY COMMAND");
+		return fail("no library or no command");
 	l.library = argv[optind];
 	status = open_bpf(&l) ?: listen_to(&l, argv + optind + 1);
 	ring_buffer__free(l.ring);
