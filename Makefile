@@ -129,7 +129,7 @@ PRELOAD := $(OUTPUT)/libperf-churn.so
 # Part of every program: nothing is bound late or taken away, and no call becomes another one. Frame
 # pointers for those who walk by them, but not where the fast path has no frame.
 PRELOAD_CFLAGS = $(filter-out -fsanitize=% -O%,$(ALL_CFLAGS)) -O2 -fPIC -fvisibility=hidden \
-	-ftls-model=initial-exec -fno-builtin -fno-tree-loop-distribute-patterns -fno-stack-protector \
+	-fno-lto -ftls-model=initial-exec -fno-builtin -fno-tree-loop-distribute-patterns -fno-stack-protector \
 	$(PRELOAD_FRAMES)
 PRELOAD_LDFLAGS := -shared -Wl,-soname,libperf-churn.so -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs
 MAN := $(patsubst Documentation/%.txt,$(OUTPUT)/doc/%.1,$(wildcard Documentation/perf-churn*.txt))

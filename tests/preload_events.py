@@ -13,6 +13,7 @@ ALLOC, FREE = 1, 2
 COUNTS = "allocs bytes frees failed free_null reallocs".split()
 # Of a mean whose error is estimated: one in 16000 tests fails by chance.
 MAX_Z = 4
+MIN_SAMPLES = 20
 
 
 def lines(path):
@@ -63,13 +64,21 @@ def frames(events):
     return f"{len(wrong)} wrong, such as {wrong[0]}" if wrong else "fine"
 
 
+def variance(weights):
+    """Of the estimate of one call: N - 1, as the samples themselves estimate it."""
+    return sum(w * (w - 1) for w in weights) / sum(weights)
+
+
 def unbiased(events, nr_runs):
     """The mean of many runs' estimates is the truth, for each size."""
     calls = {s: 1000 for s in range(1, 25)} | {3000: 24, 100000: 8, 100000000: 2}
     runs = collections.defaultdict(lambda: collections.Counter())
+    weights = collections.defaultdict(list)
     for e in lines(events):
         if e["kind"] == ALLOC:
             runs[e["pid"]][e["size"]] += e["weight"]
+            weights[e["size"]].append(e["weight"])
+    anywhere = variance([w for size in weights for w in weights[size]])
     groups = {"small": range(1, 25), "1": [1], "24": [24], "3000": [3000], "100000": [100000],
               "100000000": [100000000]}
     wrong = []
@@ -79,6 +88,10 @@ def unbiased(events, nr_runs):
         got = [sum(run[s] for s in sizes) for run in runs.values()] + [0] * (nr_runs - len(runs))
         mean = sum(got) / nr_runs
         error = math.sqrt(sum((n - mean) ** 2 for n in got) / (nr_runs - 1) / nr_runs)
+        # A handful of samples does not tell its own error.
+        mine = [w for s in sizes for w in weights[s]]
+        one_call = variance(mine) if len(mine) >= MIN_SAMPLES else anywhere
+        error = max(error, math.sqrt(want * one_call / nr_runs))
         if abs(mean - want) > MAX_Z * error + 1e-9:
             wrong.append(f"size {name}: {mean:.1f} +- {error:.1f}, not {want}")
     return "; ".join(wrong) or "unbiased"

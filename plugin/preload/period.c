@@ -19,7 +19,8 @@
 #include "period.h"
 
 #define CHUNKS			32
-#define MIN_CHUNK_FIXED		1024	/* nothing waits for these but totals */
+#define CHUNKS_FIXED		4	/* nothing waits for these but totals */
+#define MIN_CHUNK_FIXED		1024
 #define RAMP_SAMPLES		16	/* before the first measurement: the period doubles then */
 #define MAX_SAMPLES		64
 #define CHECK_MS		4
@@ -45,9 +46,9 @@ void period__begin(struct process *p)
 
 __u64 period__chunk(const struct process *p, __u64 period)
 {
-	__u64 chunk = period / CHUNKS ?: 1;
-
-	return p->settings->period && chunk < MIN_CHUNK_FIXED ? MIN_CHUNK_FIXED : chunk;
+	if (!p->settings->period)
+		return period / CHUNKS ?: 1;
+	return period / CHUNKS_FIXED < MIN_CHUNK_FIXED ? MIN_CHUNK_FIXED : period / CHUNKS_FIXED;
 }
 
 static void set_period(struct process *p, __u64 period)

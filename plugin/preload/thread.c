@@ -13,6 +13,7 @@
 
 #define PLENTY		(1LL << 62)	/* of what is not counted down to a sample */
 #define MIN_FREES	64
+#define FREES_BY_BYTES	1024
 #define LAST_ROUND	4		/* PTHREAD_DESTRUCTOR_ITERATIONS of glibc and musl */
 
 __thread struct thread thread __attribute__((visibility("hidden")));
@@ -41,8 +42,10 @@ void slot__reload_frees(struct process *p, struct slot *s)
 	if (s->frees.left > 0)
 		return;
 	/* As many as period__chunk() has calls, or so: no more than that may be unreported. */
-	if (p->settings->by_bytes || chunk < MIN_FREES)
+	if (chunk < MIN_FREES)
 		chunk = MIN_FREES;
+	if (p->settings->by_bytes)
+		chunk = FREES_BY_BYTES;
 	if (p->settings->period == 1)
 		chunk = 1;
 	set_left(s, &s->frees, chunk - 1);
@@ -123,10 +126,11 @@ static void release_slot(struct process *p, struct slot *slot)
 		__atomic_store_n(&p->wiped->first_free, i, __ATOMIC_RELAXED);
 }
 
-/* A slot's owner is 0 again in a forked child. */
+/* In a forked child the slot's owner is 0 again, or a thread that was faster. */
 static bool has_slot(void)
 {
-	return thread.slot && __atomic_load_n(&thread.slot->owner, __ATOMIC_RELAXED);
+	return thread.slot &&
+	       __atomic_load_n(&thread.slot->owner, __ATOMIC_RELAXED) == thread.tid;
 }
 
 static struct slot *get_slot(struct process *p)
