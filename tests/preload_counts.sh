@@ -177,5 +177,5 @@ test_blocks
 test_bias
 test_rates
 test_attach
-test_killed >/dev/null
+test_killed >/dev/null 2>&1
 finish

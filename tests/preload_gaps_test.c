@@ -26,7 +26,8 @@ TEST(scale_is_that_of_the_logarithm)
 	for (i = 0; i < sizeof(periods) / sizeof(periods[0]); i++) {
 		EXPECT_LT(difference(-M_LN2 / log1p(-1.0 / periods[i]) * SCALE,
 				     gaps__scale_calls(periods[i])), 1e-7);
-		EXPECT_LT(difference(M_LN2 * periods[i] * SCALE, gaps__scale_bytes(periods[i])), 1e-7);
+		EXPECT_LT(difference(M_LN2 * periods[i] * SCALE,
+				     gaps__scale_bytes(periods[i])), 1e-7);
 	}
 }
 

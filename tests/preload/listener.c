@@ -154,8 +154,8 @@ static int print_event(void *ctx, void *data, size_t size)
 	fprintf(f, "{\"pid\": %u, \"tid\": %u, \"time\": %llu, \"kind\": %u, \"fn\": %u, "
 		"\"ptr\": %llu, \"size\": %llu, \"weight\": %llu, \"old\": %llu, \"seq\": %llu, "
 		"\"caller\": %llu, \"alloc_ns\": %llu, \"alloc_tid\": %u, \"flags\": %u, "
-		"\"period\": %llu, \"session\": %llu, \"allocs\": %llu, \"ips\": [", e->pid, e->tid, e->time_ns, c->kind,
-		c->fn, c->ptr, c->size, c->weight, c->old_ptr, c->seq, c->caller, c->alloc_ns,
+		"\"period\": %llu, \"session\": %llu, \"allocs\": %llu, \"ips\": [",
+		e->pid, e->tid, e->time_ns, c->kind, c->fn, c->ptr, c->size, c->weight, c->old_ptr, c->seq, c->caller, c->alloc_ns,
 		c->alloc_tid, c->flags, c->period, c->session, c->since.nr_allocs);
 	for (i = 0; i < LISTENER_NR_IPS; i++)
 		fprintf(f, "%s%llu", i ? ", " : "", e->ips[i]);
@@ -168,8 +168,8 @@ static void print_sums(__u32 pid, const struct listener_sums *s, __u64 nr_lost,
 {
 	printf("{\"pid\": %u, \"allocs\": %llu, \"bytes\": %llu, \"frees\": %llu, \"failed\": %llu, "
 	       "\"free_null\": %llu, \"reallocs\": %llu, \"lost_map\": %llu, "
-	       "\"lost_inflight\": %llu, \"samples\": %llu, \"freed\": %llu, \"totals\": %llu, "
-	       "\"weight\": %llu, \"weighted_bytes\": %llu, \"freed_weight\": %llu, "
+	       "\"lost_inflight\": %llu, \"samples\": %llu, \"freed\": %llu, "
+	       "\"totals\": %llu, \"weight\": %llu, \"weighted_bytes\": %llu, \"freed_weight\": %llu, "
 	       "\"lost\": %llu, \"cpu_us\": %llu}\n", pid, s->since.nr_allocs, s->since.alloc_bytes,
 	       s->since.nr_frees, s->since.nr_failed, s->since.nr_free_null, s->since.nr_reallocs,
 	       s->since.nr_lost_map,
