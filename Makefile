@@ -63,7 +63,7 @@ demo: deps
 	$(Q)$(with_env) scripts/demo.sh
 
 bench: deps
-	+$(Q)$(inner) all workloads benches
+	+$(Q)$(inner) all workloads benches $(OUTPUT)/tests/preload_listener
 	$(Q)$(with_env) scripts/bench.sh
 
 check-perf612: deps
@@ -121,13 +121,21 @@ OBJS := $(SRCS:plugin/%.c=$(OUTPUT)/%.o)
 SKELS := $(patsubst bpf/%.bpf.c,$(OUTPUT)/bpf/%.skel.h,$(wildcard bpf/*.bpf.c))
 TESTS := $(patsubst tests/%.c,$(OUTPUT)/tests/%,$(wildcard tests/*_test.c))
 BENCHES := $(patsubst tests/bench/%.c,$(OUTPUT)/tests/bench/%,$(wildcard tests/bench/*_bench.c))
+LISTENER := $(OUTPUT)/tests/preload_listener
 TOOLS := $(patsubst tools/%.c,$(OUTPUT)/%,$(wildcard tools/*.c))
 PRELOAD_SRCS := $(wildcard plugin/preload/*.c)
-PRELOAD := $(if $(PRELOAD_SRCS),$(OUTPUT)/libperf-churn.so)
+PRELOAD_OBJS := $(PRELOAD_SRCS:plugin/%.c=$(OUTPUT)/%.o)
+PRELOAD := $(OUTPUT)/libperf-churn.so
+# Part of every program: nothing is bound late or taken away, and no call becomes another one. Frame
+# pointers for those who walk by them, but not where the fast path has no frame.
+PRELOAD_CFLAGS = $(filter-out -fsanitize=% -O%,$(ALL_CFLAGS)) -O2 -fPIC -fvisibility=hidden \
+	-fno-lto -ftls-model=initial-exec -fno-builtin -fno-tree-loop-distribute-patterns -fno-stack-protector \
+	$(PRELOAD_FRAMES)
+PRELOAD_LDFLAGS := -shared -Wl,-soname,libperf-churn.so -Wl,-z,now -Wl,-z,nodelete -Wl,-z,defs
 MAN := $(patsubst Documentation/%.txt,$(OUTPUT)/doc/%.1,$(wildcard Documentation/perf-churn*.txt))
 
 all: $(OUTPUT)/perf-churn $(PRELOAD) $(TOOLS) ; @:
-tests: $(TESTS) ; @:
+tests: $(TESTS) $(LISTENER) ; @:
 benches: $(BENCHES) ; @:
 doc: $(MAN) ; @:
 
@@ -141,6 +149,8 @@ $(OUTPUT)/.flags: FORCE
 	$(call remember,$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LIBS) $(LDLIBS))
 $(OUTPUT)/.bpf-flags: FORCE
 	$(call remember,$(CLANG) $(BPF_CFLAGS) $(BPFTOOL) $(VMLINUX_BTF))
+$(OUTPUT)/.preload-flags: FORCE
+	$(call remember,$(CC) $(PRELOAD_CFLAGS) $(LDFLAGS) $(PRELOAD_LDFLAGS) $(PRELOAD_OBJS))
 $(OUTPUT)/.objects: FORCE
 	$(call remember,$(OBJS))
 FORCE:
@@ -163,10 +173,17 @@ $(OUTPUT)/perf-churn: $(OUTPUT)/perf-churn.o $(OUTPUT)/libchurn.a $(LIBS)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(filter %.o %.a,$^) $(LDLIBS)
 
-$(OUTPUT)/libperf-churn.so: $(PRELOAD_SRCS) $(OUTPUT)/.flags
+$(PRELOAD_OBJS): PRELOAD_FRAMES = -fno-omit-frame-pointer
+$(OUTPUT)/preload/calls.o $(OUTPUT)/preload/operators.o: PRELOAD_FRAMES = -fomit-frame-pointer
+
+$(PRELOAD_OBJS): $(OUTPUT)/preload/%.o: plugin/preload/%.c $(OUTPUT)/.preload-flags
+	$(call msg,CC,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PRELOAD_CFLAGS) -MMD -MP -c $< -o $@
+
+$(OUTPUT)/libperf-churn.so: $(PRELOAD_OBJS) $(OUTPUT)/.preload-flags
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(filter-out -fsanitize=%,$(ALL_CFLAGS)) -fPIC -shared -fvisibility=hidden \
-		-MMD -MP -MF $(OUTPUT)/libperf-churn.d $(LDFLAGS) -o $@ $(PRELOAD_SRCS)
+	$(Q)$(CC) $(LDFLAGS) $(PRELOAD_LDFLAGS) -o $@ $(PRELOAD_OBJS)
 
 # Small programs that scripts/ use.
 $(TOOLS): $(OUTPUT)/%: tools/%.c $(OUTPUT)/.flags $(DEPS)/stamp
@@ -190,6 +207,11 @@ $(OUTPUT)/bpf/%.bpf.o: tests/bench/%.bpf.c $(OUTPUT)/bpf/vmlinux.h $(OUTPUT)/.bp
 	$(call msg,BPF,$@)
 	$(Q)$(CLANG) -target bpf $(BPF_CFLAGS) -Ibpf -MMD -MP -c $< -o $@
 
+# Of a test's tool.
+$(OUTPUT)/bpf/%.bpf.o: tests/preload/%.bpf.c $(OUTPUT)/bpf/vmlinux.h $(OUTPUT)/.bpf-flags $(DEPS)/stamp
+	$(call msg,BPF,$@)
+	$(Q)$(CLANG) -target bpf $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+
 $(OUTPUT)/bpf/%.skel.h: $(OUTPUT)/bpf/%.bpf.o
 	$(call msg,SKEL,$@)
 	$(Q)$(BPFTOOL) gen object $(@:.skel.h=.linked.o) $<
@@ -200,6 +222,15 @@ $(OUTPUT)/bpf/%.skel.h: $(OUTPUT)/bpf/%.bpf.o
 #
 $(OUTPUT)/tests/%_test: tests/%_test.c $(OUTPUT)/libchurn.a $(LIBS) $(OUTPUT)/.flags
 	$(call msg,TEST,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(filter %.o %.a,$^) $(LDLIBS)
+
+# Those of the preload library test its objects.
+$(OUTPUT)/tests/preload_gaps_test: $(OUTPUT)/preload/gaps.o
+$(OUTPUT)/tests/preload_blocks_test: $(OUTPUT)/preload/blocks.o $(OUTPUT)/preload/filter.o
+
+$(LISTENER): tests/preload/listener.c $(LIBS) $(OUTPUT)/.flags | $(OUTPUT)/bpf/listener.skel.h
+	$(call msg,CC,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -Itests -MMD -MP $(ALL_LDFLAGS) -o $@ $< $(filter %.a,$^) $(LDLIBS)
 
@@ -229,7 +260,7 @@ install: all doc
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(sysconfdir)/bash_completion.d
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX)/bin/perf-churn)
 	$(Q)install -m 755 $(OUTPUT)/perf-churn $(DESTDIR)$(PREFIX)/bin/
-	$(Q)$(if $(PRELOAD),install -D -m 755 $(PRELOAD) -t $(DESTDIR)$(PREFIX)/lib/perf-churn)
+	$(Q)install -D -m 755 $(PRELOAD) -t $(DESTDIR)$(PREFIX)/lib/perf-churn
 	$(call msg,INSTALL,$(DESTDIR)$(PREFIX)/share/man/man1)
 	$(Q)$(if $(MAN),install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/)
 	$(call msg,INSTALL,$(DESTDIR)$(sysconfdir)/bash_completion.d/perf-churn)
@@ -238,6 +269,6 @@ install: all doc
 	$(Q)install -m 644 scripts/completion.bash $(DESTDIR)$(sysconfdir)/bash_completion.d/perf-churn
 
 -include $(OBJS:.o=.d) $(OUTPUT)/perf-churn.d $(TESTS:=.d) $(BENCHES:=.d) $(TOOLS:=.d)
--include $(SKELS:.skel.h=.bpf.d) $(OUTPUT)/bpf/bench.bpf.d $(OUTPUT)/libperf-churn.d
+-include $(SKELS:.skel.h=.bpf.d) $(OUTPUT)/bpf/bench.bpf.d $(OUTPUT)/bpf/listener.bpf.d $(LISTENER).d $(PRELOAD_OBJS:.o=.d)
 
 endif

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # bench.sh - what recording costs on this machine: a loop of malloc/free pairs, and a program that
-# works between its allocations, each without and with the recorder. Then what callchains cost
-# (bench-stacks.sh).
+# works between its allocations, each without and with the recorder. Then what the preload library costs
+# (bench-preload.sh), and callchains (bench-stacks.sh).
 #
 #   RUNS    runs of each, the median is shown (default: 5)
 set -eu
@@ -57,5 +57,7 @@ row='%-40s %12s %14s\n'
 		"$(median_ms "${record[@]}" -g -- "$demo" 200)"
 }
 echo "A recorded run includes start and end of the recorder in its wall time."
+echo
+RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-preload.sh
 echo
 RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-stacks.sh

@@ -27,7 +27,7 @@ plugin/perfdata/*         util/*
 plugin/churn/*            util/* perfdata/reader.h stack/*
 plugin/view/*             util/* perfdata/reader.h stack/* churn/*
 plugin/cmd/*              bpf/walk_tables.h util/* target/* probe/* trace/* stack/* perfdata/* churn/* view/*
-plugin/preload/*          util/*
+plugin/preload/*         bpf/preload.h
 bpf/*                     vmlinux.h
 '
 set -f

@@ -4,7 +4,8 @@
 #
 #	make -f tests/workloads.mk OUTPUT=build
 #
-# leaves build/tests/workloads/NAME, build/tests/counter.so, counter_dump and with_counter. CFLAGS of
+# leaves build/tests/workloads/NAME, build/tests/counter.so, counter_dump and with_counter, and in
+# build/tests/preload the corners that the preload library is driven into. CFLAGS of
 # the environment are ignored on purpose: the numbers in the programs' comments, the lines that
 # annotate shows and the absence of tail calls belong to the test.
 OUTPUT ?= build
@@ -15,6 +16,8 @@ src := tests/workloads
 out := $(OUTPUT)/tests
 names := $(filter-out bump_static,$(basename $(notdir $(wildcard $(src)/*.c))))
 progs := $(addprefix $(out)/workloads/,$(names) cxx_new bump_static loop_stripped)
+corners := $(addprefix $(out)/preload/,corners corners_lib.so corners_tls.so corners_cxx.so corners_cxx \
+	bump.so own_malloc mixed rates repeat)
 
 # Frame pointers, no tail calls; malloc is no builtin, or gcc drops pairs it thinks useless.
 WL_FLAGS := -O2 -g -Wall -Wextra -Wno-alloc-size-larger-than -fno-omit-frame-pointer \
@@ -28,7 +31,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PHONY: workloads stacks
-workloads: $(progs) stacks $(out)/counter.so $(out)/counter_dump $(out)/with_counter
+workloads: $(progs) stacks $(out)/counter.so $(out)/counter_dump $(out)/with_counter $(corners)
 
 $(out)/workloads:
 	$(Q)mkdir -p $@
@@ -64,5 +67,30 @@ $(out)/counter_dump: tests/preload/counter_dump.c tests/preload/counter.h | $(ou
 $(out)/with_counter: tests/preload/with_counter.c | $(out)/workloads
 	$(call msg,CC)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -o $@ $<
+
+$(out)/preload:
+	$(Q)mkdir -p $@
+
+CORNER_FLAGS := -D_GNU_SOURCE -O2 -g -Wall -Wextra -Wno-alloc-size-larger-than -fno-builtin -pthread
+
+$(out)/preload/%.so: tests/preload/%.c tests/workloads.mk | $(out)/preload
+	$(call msg,CC)
+	$(Q)$(CC) -std=gnu11 $(CORNER_FLAGS) -fPIC -shared -o $@ $<
+
+$(out)/preload/corners: tests/preload/corners.c $(out)/preload/corners_lib.so tests/workloads.mk
+	$(call msg,CC)
+	$(Q)$(CC) -std=gnu11 $(CORNER_FLAGS) -o $@ $< $(out)/preload/corners_lib.so -Wl,-rpath,'$$ORIGIN'
+
+$(out)/preload/%: tests/preload/%.c tests/workloads.mk | $(out)/preload
+	$(call msg,CC)
+	$(Q)$(CC) -std=gnu11 $(CORNER_FLAGS) -o $@ $<
+
+$(out)/preload/corners_cxx.so: tests/preload/corners_cxx.cpp tests/workloads.mk | $(out)/preload
+	$(call msg,CXX)
+	$(Q)$(CXX) -std=c++17 $(CORNER_FLAGS) -fPIC -shared -o $@ $<
+
+$(out)/preload/corners_cxx: tests/preload/corners_cxx.cpp tests/workloads.mk | $(out)/preload
+	$(call msg,CXX)
+	$(Q)$(CXX) -std=c++17 $(CORNER_FLAGS) -DMAIN -o $@ $<
 
 include tests/stacks.mk
