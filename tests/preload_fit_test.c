@@ -152,7 +152,7 @@ static bool is_preloaded_for_nobody(const char *path, const char *library)
 	FILE *out;
 
 	snprintf(command, sizeof(command), "setpriv --reuid 65534 --regid 65534 --clear-groups env "
-		 " LD_PRELOAD=%s %s 2>/dev/null", library, path);
+		 "LD_PRELOAD=%s %s 2>/dev/null", library, path);
 	out = popen(command, "r");
 	if (!out)
 		return false;
