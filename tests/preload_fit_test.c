@@ -397,6 +397,10 @@ TEST_F(fit, library_by_environment)
 	free(found);
 	setenv("PERF_CHURN_PRELOAD", "", 1);
 	EXPECT_EQ(-ENOENT, preload__library(&found));
+	strcat(self->path, " 2");
+	write_file(self->path, 0644, "");
+	setenv("PERF_CHURN_PRELOAD", self->path, 1);
+	EXPECT_EQ(-EINVAL, preload__library(&found));
 }
 
 TEST_HARNESS_MAIN

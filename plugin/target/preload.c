@@ -23,7 +23,12 @@ static int take_readable(const char *path, char **ret)
 	if (access(path, R_OK) < 0)
 		return -ENOENT;
 	*ret = realpath(path, NULL);
-	return *ret ? 0 : errno == ENOMEM ? -ENOMEM : -ENOENT;
+	if (!*ret)
+		return errno == ENOMEM ? -ENOMEM : -ENOENT;
+	if (!strpbrk(*ret, UNFIT_CHARS))
+		return 0;
+	free(*ret);
+	return -EINVAL;
 }
 
 /* Of our own executable, without a slash at its end. */
@@ -69,6 +74,8 @@ int preload__find(char **ret)
 
 	if (err == -ENOENT && given)
 		pr_err("%s: not found (" ENV_LIBRARY ")\n", given);
+	else if (err == -EINVAL)
+		pr_err(PRELOAD_LIBRARY ": " ENV_LOADER " cannot name it where it is: there are blanks, colons or '$' in its path\n");
 	else if (err == -ENOENT)
 		pr_err(PRELOAD_LIBRARY ": not found, neither beside perf-churn nor in ../lib/perf-churn from there\n");
 	else if (err)

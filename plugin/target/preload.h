@@ -12,13 +12,11 @@
  * Beside our own executable (as built), or in ../lib/perf-churn from there (as installed). The
  * environment variable PERF_CHURN_PRELOAD names another one.
  *
- * Return: 0, -ENOENT when it is not there, -ENOMEM. Prints nothing.
+ * Return: 0, -ENOENT when it is not there, -EINVAL as preload__value(), -ENOMEM. Prints nothing.
  */
 int preload__library(char **ret);
 
-/**
- * preload__find() - As preload__library(), and prints one line when there is none.
- */
+/** preload__find() - As preload__library(), but prints one line when there is none to be had. */
 int preload__find(char **ret);
 
 /**
@@ -28,7 +26,7 @@ int preload__find(char **ret);
  * @ret: @library before @old; just @old when it is in there. malloc'ed.
  *
  * Return: 0, -ENOMEM, or -EINVAL for a path that the variable cannot hold: the loader takes blanks and
- * colons for ends of names and expands "$ORIGIN".
+ * colons for ends of names and expands "$ORIGIN". Prints nothing.
  */
 int preload__value(const char *library, const char *old, char **ret);
 
