@@ -78,6 +78,10 @@ struct signal_struct {
 	} live;
 } __attribute__((preserve_access_index));
 
+struct thread_struct {
+	unsigned long fsbase;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	__u32 self_exec_id;
 	unsigned int flags;
@@ -90,6 +94,7 @@ struct task_struct {
 	__u64 start_time;
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
+	struct thread_struct thread;
 } __attribute__((preserve_access_index));
 
 #endif

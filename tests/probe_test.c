@@ -259,6 +259,17 @@ TEST_F(object, site_that_costs_more_is_marked)
 	EXPECT_TRUE(find_site(self->img, "free")->emulated);
 }
 
+TEST_F(object, long_nops_are_never_probed)
+{
+	ASSERT_EQ(0, assemble(self->dir, self->path,
+			      PLAIN_FREE FN("malloc", "sub $8,%rsp\nadd $8,%rsp\nret")
+			      FN("calloc", ".byte 0x0f,0x1f,0x44,0,0\nsub $8,%rsp\nadd $8,%rsp\nret"),
+			      SHARED));
+	ASSERT_EQ(0, probe_image__new(self->path, "object", &self->img));
+	EXPECT_EQ(5, find_site(self->img, "calloc")->delta);
+	EXPECT_FALSE(find_site(self->img, "calloc")->emulated);
+}
+
 TEST_F(object, free_alone_is_no_allocator)
 {
 	ASSERT_EQ(0, assemble(self->dir, self->path, PLAIN_FREE, SHARED));

@@ -287,6 +287,21 @@ static void describe_insn(const ZydisDecoder *decoder, const struct site_code *c
 	site->insn[sizeof(site->insn) - 1] = '\0';
 }
 
+/*
+ * Newer kernels replace a probed nop of 5 bytes (and later of 10) by a call into a page that a forked
+ * child does not have: it crashes at its first hit (seen on 6.18, with perf's own uprobes, too).
+ */
+static size_t behind_long_nops(const ZydisDecoder *decoder, const struct site_code *code)
+{
+	size_t pos = 0;
+	struct decoded d;
+
+	while (decode(decoder, code, pos, &d) && d.insn.mnemonic == ZYDIS_MNEMONIC_NOP &&
+	       d.insn.length >= 5)
+		pos += d.insn.length;
+	return decode(decoder, code, pos, &d) ? pos : 0;
+}
+
 void site__choose(const struct site_code *code, unsigned int nr_args, struct site *ret)
 {
 	ZydisDecoder decoder;
@@ -298,6 +313,8 @@ void site__choose(const struct site_code *code, unsigned int nr_args, struct sit
 	if (delta >= 0 && !is_loop_target(code, delta)) {
 		ret->delta = delta;
 		ret->emulated = true;
+	} else {
+		ret->delta = behind_long_nops(&decoder, code);
 	}
 	describe_insn(&decoder, code, ret);
 }

@@ -44,7 +44,8 @@ struct site {
  * site__choose() - The first emulated instruction that every call passes exactly once, with the
  *	arguments still in their registers and the stack pointer at the return address.
  * @nr_args: Arguments that must be there yet (rdi, rsi, rdx), 0 to 3.
- * @ret: Always filled: the entry itself where there is no such instruction.
+ * @ret: Always filled: the entry itself where there is no such instruction, or what follows the nops of
+ *	5 bytes and more that stand there.
  */
 void site__choose(const struct site_code *code, unsigned int nr_args, struct site *ret);
 
