@@ -95,17 +95,6 @@ static struct site choose(const void *bytes, size_t nr_bytes, size_t fn_bytes)
 	return site;
 }
 
-TEST(nop_of_five_bytes_is_recognised)
-{
-	static const char nop5[] = "\x0f\x1f\x44\x00\x00" RET;
-
-	EXPECT_TRUE(choose(nop5, sizeof(nop5) - 1, 0).nop5);
-	EXPECT_FALSE(choose("\x0f\x1f\x40\x00" RET, 5, 0).nop5);
-	EXPECT_FALSE(choose("\x90" RET, 2, 0).nop5);
-	/* mov $1,%eax is as long. */
-	EXPECT_FALSE(choose("\xb8\x01\x00\x00\x00" RET, 6, 0).nop5);
-}
-
 TEST(nothing_behind_the_function_is_probed)
 {
 	/* mov %rdi,%rbx ends a function of 3 bytes; the push belongs to the next one. */

@@ -138,7 +138,6 @@ static int choose_site(const struct elf_file *file, const struct family_function
 	*ret = (struct probe_site){
 		.fn = function->fn, .symbol = function->symbol,
 		.vaddr = fn->vaddr + site.delta, .delta = site.delta, .emulated = site.emulated,
-		.nop5 = site.nop5,
 	};
 	memcpy(ret->insn, site.insn, sizeof(ret->insn));
 	return elf_file__offset(file, ret->vaddr, &ret->offset);

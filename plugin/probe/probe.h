@@ -21,7 +21,6 @@
  * @delta: Bytes from the entry. At every chosen site the arguments are still in their registers
  *	and the stack pointer still points at the return address.
  * @emulated: The kernel emulates the instruction; else it is single-stepped, ten times the cost.
- * @nop5: It is a 5-byte nop, see struct site.
  * @insn: Text of the instruction, for messages.
  */
 struct probe_site {
@@ -31,7 +30,6 @@ struct probe_site {
 	__u64 vaddr;
 	__u32 delta;
 	bool emulated;
-	bool nop5;
 	char insn[32];
 };
 

@@ -269,16 +269,13 @@ static bool init_formatter(ZydisFormatter *formatter)
 						      ZYAN_FALSE));
 }
 
-static void describe_insn(const ZydisDecoder *decoder, const struct site_code *code, struct site *site)
+static void print_insn(const ZydisDecoder *decoder, const struct site_code *code, struct site *site)
 {
 	ZydisFormatter formatter;
 	struct decoded d;
 
 	snprintf(site->insn, sizeof(site->insn), "?");
-	if (!decode(decoder, code, site->delta, &d))
-		return;
-	site->nop5 = d.insn.mnemonic == ZYDIS_MNEMONIC_NOP && d.insn.length == 5;
-	if (!init_formatter(&formatter))
+	if (!decode(decoder, code, site->delta, &d) || !init_formatter(&formatter))
 		return;
 	/* Text that does not fit is cut, but always terminated. */
 	ZydisFormatterFormatInstruction(&formatter, &d.insn, d.ops, d.insn.operand_count_visible,
@@ -316,5 +313,5 @@ void site__choose(const struct site_code *code, unsigned int nr_args, struct sit
 	} else {
 		ret->delta = behind_long_nops(&decoder, code);
 	}
-	describe_insn(&decoder, code, ret);
+	print_insn(&decoder, code, ret);
 }

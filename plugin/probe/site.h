@@ -30,13 +30,11 @@ struct site_code {
  * struct site - The instruction to probe.
  * @delta: Bytes from the entry.
  * @emulated: The kernel emulates it; else it is single-stepped.
- * @nop5: It is a 5-byte nop, which newer kernels (6.18) make a call of, and older ones single-step.
  * @insn: Its text, AT&T syntax.
  */
 struct site {
 	__u32 delta;
 	bool emulated;
-	bool nop5;
 	char insn[32];
 };
 

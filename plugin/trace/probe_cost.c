@@ -27,7 +27,7 @@
 #define NR_BATCHES	15
 #define BATCH_NS	500000
 #define BARE_BATCH_NS	50000
-#define NR_WARM_CALLS	64	/* a nop is optimised after its first hits */
+#define NR_WARM_CALLS	64
 #define FUNCTION_BYTES	64
 #define LONG_PERIOD	(1ULL << 24)	/* samples are rare enough not to matter */
 
@@ -35,12 +35,6 @@
 asm(".pushsection .text, \"ax\", @progbits\n"
     ".balign 4096\n"
     "probe_cost_code:\n"
-    ".rept 3\n"
-    "	.balign 64\n"
-    "	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"	/* nopl 0(%rax,%rax,1) */
-    "	mov %rdi, %rax\n"
-    "	ret\n"
-    ".endr\n"
     ".rept 3\n"
     "	.balign 64\n"
     "	push %rbp\n"
@@ -338,16 +332,13 @@ int probe_cost__measure(enum probe_method method, struct probe_costs *ret)
 
 enum probe_class probe_cost__class(const struct probe_site *site)
 {
-	if (site->nop5)
-		return COST_NOP5;
 	return site->emulated ? COST_EMULATED : COST_STEPPED;
 }
 
 const char *probe_class__name(enum probe_class class)
 {
 	static const char *const names[COST_NR_CLASSES] = {
-		[COST_NOP5] = "optimised", [COST_EMULATED] = "emulated",
-		[COST_STEPPED] = "single-stepped",
+		[COST_EMULATED] = "emulated", [COST_STEPPED] = "single-stepped",
 	};
 
 	return names[class];

@@ -12,10 +12,9 @@
 struct probe_image;
 struct probe_site;
 
-/** enum probe_class - What the kernel makes of the probed instruction. */
+/** enum probe_class - How the kernel goes on from the probed instruction. */
 enum probe_class {
-	COST_NOP5,	/* a 5-byte nop: a call instead of a trap, where the kernel optimises it */
-	COST_EMULATED,	/* a trap */
+	COST_EMULATED,	/* one trap */
 	COST_STEPPED,	/* two: it runs out of line, single-stepped */
 	COST_NR_CLASSES,
 };
