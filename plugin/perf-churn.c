@@ -28,6 +28,8 @@ struct command {
 static const struct command commands[] = {
 	{ "record", cmd_record, "Run a command and record its CPU samples and heap events" },
 	{ "report", cmd_report, "Read perf.data and show which call sites churn the heap" },
+	{ "list", cmd_list, "List the probes that a target would get and what each would cost" },
+	{ "run", cmd_run, "Run a command with the preload library, to be recorded later" },
 };
 
 #define NR_COMMANDS	(sizeof(commands) / sizeof(commands[0]))

@@ -17,7 +17,7 @@ cd "${1:-$(dirname "$0")/..}" || exit 1
 table='
 plugin/perf-churn.c       cmd/cmds.h
 plugin/util/*
-plugin/target/*           util/*
+plugin/target/*           util/* bpf/preload.h
 plugin/probe/*            util/* target/*
 plugin/trace/*            util/* target/* probe/* bpf/control.h bpf/walk*.h *.skel.h
 plugin/stack/*            util/* target/* probe/* trace/* bpf/walk*.h perfdata/reader.h

@@ -58,7 +58,7 @@ _perf_churn_reply()
 	esac
 	case $cur in
 	-*) COMPREPLY=($(compgen -W "$(_perf_churn_options "$sub")" -- "$cur")) ;;
-	*) [ "$sub" = record ] && COMPREPLY=($(compgen -c -- "$cur")) ;;
+	*) [[ $sub =~ ^(record|list|run)$ ]] && COMPREPLY=($(compgen -c -- "$cur")) ;;
 	esac
 }
 

@@ -23,6 +23,8 @@ is "--version says nothing else" "1 0" "$(wc -l <"$T/out") $(wc -l <"$T/err")"
 cli 0 --help
 has "--help lists record" '^   record +[A-Z]' "$T/out"
 has "--help lists report" '^   report +[A-Z]' "$T/out"
+has "--help lists list" '^   list +[A-Z]' "$T/out"
+has "--help lists run" '^   run +[A-Z]' "$T/out"
 check "--help leaves stderr alone" [ ! -s "$T/err" ]
 cp "$T/out" "$T/help"
 cli 0 -h
@@ -37,10 +39,12 @@ cli 129 --frobnicate
 has "an unknown option is named" "unknown option '--frobnicate'" "$T/err"
 cli 129 record --frobnicate
 has "a subcommand names its unknown option" 'frobnicate' "$T/err"
-cli 129 report --frobnicate
-has "so does report" 'frobnicate' "$T/err"
+for sub in report list run; do
+	cli 129 $sub --frobnicate
+	has "so does $sub" 'frobnicate' "$T/err"
+done
 
-for sub in record report; do
+for sub in record report list run; do
 	cli 129 $sub -h
 	cat "$T/out" "$T/err" >"$T/both"
 	has "'$sub -h' shows how to call it" "[Uu]sage: perf churn $sub " "$T/both"

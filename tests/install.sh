@@ -52,6 +52,10 @@ complete_words perf churn record --call-g
 has "completion offers the options of record" '^--call-graph$' "$T/words"
 complete_words perf churn report --js
 has "completion offers the options of report" '^--json$' "$T/words"
+complete_words perf-churn list --en
+is "completion offers the options of list" --env "$(cat "$T/words")"
+complete_words perf-churn run mktem
+has "completion offers commands to run" '^mktemp$' "$T/words"
 complete_words perf ch
 has "completion of perf offers churn" '^churn$' "$T/words"
 if [ -r /usr/share/bash-completion/completions/perf ]; then

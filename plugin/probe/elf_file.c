@@ -164,8 +164,8 @@ int elf_file__each_function(const struct elf_file *file,
 	return 0;
 }
 
-/* First entry of .dynamic with a tag; its string table's section in @link. */
-static bool find_dynamic(const struct elf_file *file, GElf_Sxword tag, GElf_Dyn *dyn,
+/* The @idx-th entry of .dynamic with a tag; its string table's section in @link. */
+static bool find_dynamic(const struct elf_file *file, GElf_Sxword tag, size_t idx, GElf_Dyn *dyn,
 			 GElf_Word *link)
 {
 	Elf_Data *data;
@@ -175,7 +175,7 @@ static bool find_dynamic(const struct elf_file *file, GElf_Sxword tag, GElf_Dyn 
 	scn = next_table(file, NULL, SHT_DYNAMIC, sizeof(Elf64_Dyn), &shdr);
 	data = scn ? elf_getdata(scn, NULL) : NULL;
 	for (int i = 0; data && gelf_getdyn(data, i, dyn) && dyn->d_tag != DT_NULL; i++) {
-		if (dyn->d_tag == tag) {
+		if (dyn->d_tag == tag && !idx--) {
 			*link = shdr.sh_link;
 			return true;
 		}
@@ -188,7 +188,17 @@ const char *elf_file__soname(const struct elf_file *file)
 	GElf_Word link;
 	GElf_Dyn dyn;
 
-	if (!find_dynamic(file, DT_SONAME, &dyn, &link))
+	if (!find_dynamic(file, DT_SONAME, 0, &dyn, &link))
+		return NULL;
+	return elf_strptr(file->elf, link, dyn.d_un.d_val);
+}
+
+const char *elf_file__needed(const struct elf_file *file, size_t idx)
+{
+	GElf_Word link;
+	GElf_Dyn dyn;
+
+	if (!find_dynamic(file, DT_NEEDED, idx, &dyn, &link))
 		return NULL;
 	return elf_strptr(file->elf, link, dyn.d_un.d_val);
 }
@@ -218,20 +228,29 @@ bool elf_file__section(const struct elf_file *file, const char *name, struct elf
 	return false;
 }
 
-static bool has_segment(const struct elf_file *file, GElf_Word type)
+static bool find_segment(const struct elf_file *file, GElf_Word type, GElf_Phdr *phdr)
 {
-	GElf_Phdr phdr;
-
 	for (size_t i = 0; i < file->nr_phdrs; i++) {
-		if (gelf_getphdr(file->elf, i, &phdr) && phdr.p_type == type)
+		if (gelf_getphdr(file->elf, i, phdr) && phdr->p_type == type)
 			return true;
 	}
 	return false;
 }
 
+bool elf_file__loader(const struct elf_file *file, char *buf, size_t buf_bytes)
+{
+	GElf_Phdr phdr;
+
+	if (!find_segment(file, PT_INTERP, &phdr) || phdr.p_filesz >= buf_bytes)
+		return false;
+	memset(buf, 0, buf_bytes);
+	return pread(file->fd, buf, phdr.p_filesz, phdr.p_offset) > 0 && *buf;
+}
+
 /* Neither test is enough: libc.so.6 has an interpreter, and old linkers did not mark PIEs. */
 bool elf_file__is_shared(const struct elf_file *file)
 {
+	GElf_Phdr phdr;
 	GElf_Word link;
 	GElf_Dyn dyn;
 
@@ -239,9 +258,9 @@ bool elf_file__is_shared(const struct elf_file *file)
 		return false;
 	if (elf_file__soname(file))
 		return true;
-	if (find_dynamic(file, DT_FLAGS_1, &dyn, &link) && (dyn.d_un.d_val & DF_1_PIE))
+	if (find_dynamic(file, DT_FLAGS_1, 0, &dyn, &link) && (dyn.d_un.d_val & DF_1_PIE))
 		return false;
-	return !has_segment(file, PT_INTERP);
+	return !find_segment(file, PT_INTERP, &phdr);
 }
 
 static bool is_code_segment(const struct elf_file *file, size_t idx, GElf_Phdr *phdr)

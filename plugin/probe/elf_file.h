@@ -62,6 +62,17 @@ int elf_file__each_function(const struct elf_file *file,
 /** elf_file__soname() - DT_SONAME, or NULL. Lives as long as @file. */
 const char *elf_file__soname(const struct elf_file *file);
 
+/** elf_file__needed() - The @idx-th DT_NEEDED; NULL when there are fewer. Lives as long as @file. */
+const char *elf_file__needed(const struct elf_file *file, size_t idx);
+
+/**
+ * elf_file__loader() - The dynamic loader that the program asks the kernel for (PT_INTERP).
+ * @buf: Set to its path, NUL-terminated.
+ *
+ * Return: false when there is none (the program is statically linked), or it does not fit.
+ */
+bool elf_file__loader(const struct elf_file *file, char *buf, size_t buf_bytes);
+
 /**
  * elf_file__section() - Find a section of the program by name.
  * @ret: Set on success only.

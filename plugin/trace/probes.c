@@ -99,7 +99,7 @@ enum probe_method probes__method(const struct probes *p)
 	return p->bpf.method;
 }
 
-const char *probes__method_name(const struct probes *p)
+const char *probe_method__name(enum probe_method method)
 {
 	static const char *const names[] = {
 		[PROBE_AUTO] = "auto",
@@ -108,7 +108,12 @@ const char *probes__method_name(const struct probes *p)
 		[PROBE_EVENT] = "uprobe trace events",
 	};
 
-	return names[p->bpf.method];
+	return names[method];
+}
+
+const char *probes__method_name(const struct probes *p)
+{
+	return probe_method__name(p->bpf.method);
 }
 
 bool probes__walks(const struct probes *p)

@@ -78,6 +78,9 @@ int probes__new(const struct probes_opts *opts, struct probes **ret);
 /** probes__free() - Detach everything and unload. */
 void probes__free(struct probes *p);
 
+/** probe_method__name() - For people. */
+const char *probe_method__name(enum probe_method method);
+
 /** probes__method() - What PROBE_AUTO became, and its name for people. */
 enum probe_method probes__method(const struct probes *p);
 const char *probes__method_name(const struct probes *p);
