@@ -41,6 +41,7 @@
 #define BUFFER_BYTES	(512 * 1024)
 #define MAX_FEATURES	32
 #define ROUND_TYPE	68		/* PERF_RECORD_FINISHED_ROUND */
+#define IGNORED_TYPE	65		/* PERF_RECORD_HEADER_EVENT_TYPE: no perf looks into one */
 
 struct section {
 	__u64 offset, bytes;
@@ -471,17 +472,33 @@ int pdwriter__round(struct pdwriter *w)
 	return pdwriter__write(w, &finished_round, sizeof(finished_round));
 }
 
-/* With less data than the table is long the new table would overlap the old one: wait. */
+/* With less data than the table is long the new table would overlap the old one. */
+static int pad(struct pdwriter *w)
+{
+	char record[sizeof(struct perf_event_header) + sizeof(w->head)] = {};
+	struct perf_event_header header = { .type = IGNORED_TYPE, .size = sizeof(header) };
+	size_t bytes = w->written - w->committed;
+
+	if (bytes >= table_bytes(w))
+		return 0;
+	header.size += table_bytes(w) - bytes;
+	memcpy(record, &header, sizeof(header));
+	return append(w, record, header.size);
+}
+
+static int write_checkpoint(struct pdwriter *w)
+{
+	int err = flush(w);
+
+	if (!err && w->written == w->committed)
+		return update_features(w);
+	return err ?: pad(w) ?: commit(w) ?: pdwriter__publish(w);
+}
+
 int pdwriter__checkpoint(struct pdwriter *w)
 {
-	int err;
+	int err = w->err ?: write_checkpoint(w);
 
-	if (w->err)
-		return w->err;
-	err = flush(w);
-	if (!err && w->written - w->committed < table_bytes(w))
-		return 0;
-	err = err ?: commit(w) ?: pdwriter__publish(w);
 	return err ? fail(w, err) : 0;
 }
 
@@ -517,18 +534,6 @@ static int mark_finished(struct pdwriter *w)
 	return err;
 }
 
-/* Few bytes may be left over: rounds without events fill up what a checkpoint needs. */
-static int write_rest(struct pdwriter *w)
-{
-	int err = flush(w);
-
-	if (!err && w->written == w->committed)
-		return update_features(w);
-	while (!err && w->written - w->committed < table_bytes(w))
-		err = append(w, &finished_round, sizeof(finished_round));
-	return err ?: pdwriter__checkpoint(w);
-}
-
 void pdwriter__cut_short(struct pdwriter *w)
 {
 	w->cut_short = true;
@@ -538,7 +543,7 @@ int pdwriter__finish(struct pdwriter *w)
 {
 	int err = w->err;
 
-	err = err ?: write_rest(w) ?: pdwriter__publish(w) ?: close_duplicate(w) ?:
+	err = err ?: write_checkpoint(w) ?: pdwriter__publish(w) ?: close_duplicate(w) ?:
 	      mark_finished(w);
 	return err ? fail(w, err) : 0;
 }
