@@ -3,7 +3,7 @@
 #
 # bench.sh - what recording costs on this machine: a loop of malloc/free pairs, and a program that
 # works between its allocations, each without and with the recorder. Then what callchains cost
-# (bench-stacks.sh).
+# (bench-stacks.sh), and what -z does (bench-compress.sh).
 #
 #   RUNS    runs of each, the median is shown (default: 5)
 set -eu
@@ -59,3 +59,4 @@ row='%-40s %12s %14s\n'
 echo "A recorded run includes start and end of the recorder in its wall time."
 echo
 RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-stacks.sh
+RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-compress.sh

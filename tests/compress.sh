@@ -101,7 +101,7 @@ test_cut()
 	for i in 50 75 98; do
 		head -c $(($(stat -c %s "$T/data") * i / 100)) "$T/data" >"$T/part"
 		now=$(json "$T/part" self_check.alloc_samples)
-		check "cut at $i %: has more samples than the last" test "${now:-0}" -gt $before
+		check "cut at $i %: has more samples than the last" test "${now:-0}" -gt "$before"
 		report -i "$T/part"
 		is "cut at $i %: status of the report" 1 $?
 		has "cut at $i %: it says so" '^# warning  : the recording was cut short' "$T/out"

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* So many bytes fit into one record even when nothing can be compressed. */
+/* Fits into one record even when it cannot be compressed. */
 #define ZIP_SLICE_BYTES		((size_t)60 * 1024)
 
 struct perf_event_header;
