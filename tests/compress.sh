@@ -165,8 +165,9 @@ test_stock_files()
 	local option group=churn_compress_$$
 
 	# It fails while somebody else changes the list of probes.
-	if ! wait_for 5 "$PERF" probe -q -x "$(ldd "$WL/loop" | awk '$1 ~ /^libc/ { print $3 }')" \
+	if ! wait_for 5 "$PERF" probe -q --force -x "$(ldd "$WL/loop" | awk '$1 ~ /^libc/ { print $3 }')" \
 		-a "$group:malloc=malloc size=%di:u64" 2>/dev/null; then
+		"$PERF" probe -q -d "$group:*" 2>/dev/null
 		skip "perf record -z" "perf probe does not work here"
 		return
 	fi
