@@ -3,7 +3,7 @@
 #
 # bench.sh - what recording costs on this machine: a loop of malloc/free pairs, and a program that
 # works between its allocations, each without and with the recorder. Then what the preload library costs
-# (bench-preload.sh), and callchains (bench-stacks.sh).
+# (bench-preload.sh), callchains (bench-stacks.sh), and what -z does (bench-compress.sh).
 #
 #   RUNS    runs of each, the median is shown (default: 5)
 set -eu
@@ -61,3 +61,4 @@ echo
 RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-preload.sh
 echo
 RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-stacks.sh
+RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-compress.sh

@@ -2,12 +2,8 @@
 /*
  * fuzz_reader.c - read files to the end and touch all that comes out of them.
  *
- * As a program of its own it takes files; with clang's libFuzzer it is fed by that:
- *
- *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -DLIBFUZZER -fsanitize=fuzzer,address,undefined \
- *		-I. -Iplugin -isystem build/deps/include -o /tmp/fuzz tests/fuzz_reader.c \
- *		plugin/perfdata/{read*,deliver,event_name,formats,order,sample}.c \
- *		plugin/util/msg.c -ltraceevent -lzstd && /tmp/fuzz -max_len=80000 CORPUS
+ * As a program of its own it takes files; make check TEST=fuzz feeds it by clang's libFuzzer
+ * (fuzz/reader_fuzz.c).
  *
  * Any byte may be anything: nothing but an error line may come of it.
  */

@@ -125,7 +125,7 @@ static int write_round(struct pdwriter *w)
 	       write_free(w) ?: pdwriter__round(w);
 }
 
-static int start(struct pdwriter *w)
+static int start(struct pdwriter *w, int level)
 {
 	static const char *argv[] = { "perf-churn", "record", "--", "a command" };
 	static const char *const names[NR_EVENTS] = {
@@ -136,7 +136,9 @@ static int start(struct pdwriter *w)
 		PERF_COUNT_SW_CPU_CLOCK, CHURN_ALLOC_ID, CHURN_FREE_ID, CHURN_WINDOW_ID,
 		CHURN_PROBE_ID, CHURN_RANGE_ID, PERF_COUNT_SW_DUMMY,
 	};
-	const struct pdwriter_info info = { .argc = 4, .argv = argv, .clockid = CLOCK_MONOTONIC };
+	const struct pdwriter_info info = {
+		.argc = 4, .argv = argv, .clockid = CLOCK_MONOTONIC, .compression_level = level,
+	};
 	struct pdwriter_event events[NR_EVENTS];
 	struct perf_event_attr attrs[NR_EVENTS] = {};
 	__u64 ids[NR_EVENTS];
@@ -175,6 +177,12 @@ FIXTURE(stock) {
 	struct pdwriter *w;
 };
 
+FIXTURE_VARIANT(stock) {
+	int level;	/* of compression */
+};
+FIXTURE_VARIANT_ADD(stock, plain) { .level = 0 };
+FIXTURE_VARIANT_ADD(stock, compressed) { .level = 1 };
+
 FIXTURE_SETUP(stock)
 {
 	if (system("command -v perf >/dev/null"))
@@ -185,7 +193,7 @@ FIXTURE_SETUP(stock)
 	ASSERT_NE(NULL, mkdtemp(self->dir));
 	snprintf(self->path, sizeof(self->path), "%s/data", self->dir);
 	ASSERT_EQ(0, pdwriter__new(self->path, &self->w));
-	ASSERT_EQ(0, start(self->w));
+	ASSERT_EQ(0, start(self->w, variant->level));
 }
 
 FIXTURE_TEARDOWN(stock)
@@ -325,6 +333,18 @@ TEST_F(stock, perf_reads_what_was_written_and_never_complains)
 		}
 	}
 	EXPECT_TRUE(has(text_of(self->dir, "out.json", 0), "\"big_site\""));
+}
+
+TEST_F(stock, perf_says_how_the_file_was_compressed)
+{
+	const char *out;
+
+	ASSERT_EQ(0, write_rounds(self->w, 2000));
+	ASSERT_EQ(0, pdwriter__finish(self->w));
+	ASSERT_EQ(0, run_perf(self->dir, "report -i data --header-only"));
+	out = text_of(self->dir, "out", 0);
+	EXPECT_EQ(variant->level > 0, has(out, "# compressed : Zstd, level = 1, ratio = "));
+	EXPECT_FALSE(has(out, "ratio = 0"));
 }
 
 TEST_F(stock, perf_writes_python_with_our_fields)

@@ -29,10 +29,12 @@ FIXTURE(writer) {
 };
 
 /* A file in a folder of its own, started. */
-static int begin(char *dir, char *path, size_t path_bytes, struct pdwriter **w)
+static int begin(char *dir, char *path, size_t path_bytes, int level, struct pdwriter **w)
 {
 	static const char *argv[] = { "perf", "churn", "record" };
-	const struct pdwriter_info info = { .argc = 3, .argv = argv, .clockid = CLOCK_MONOTONIC };
+	const struct pdwriter_info info = {
+		.argc = 3, .argv = argv, .clockid = CLOCK_MONOTONIC, .compression_level = level,
+	};
 	const __u64 id = SAMPLE_ID;
 	const struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = PERF_ATTR_SIZE_VER7,
@@ -63,9 +65,15 @@ static void end(const char *dir, const char *path, struct pdwriter *w)
 	rmdir(dir);
 }
 
+FIXTURE_VARIANT(writer) {
+	int level;	/* of compression */
+};
+FIXTURE_VARIANT_ADD(writer, plain) { .level = 0 };
+FIXTURE_VARIANT_ADD(writer, compressed) { .level = 1 };
+
 FIXTURE_SETUP(writer)
 {
-	ASSERT_EQ(0, begin(self->dir, self->path, sizeof(self->path), &self->w));
+	ASSERT_EQ(0, begin(self->dir, self->path, sizeof(self->path), variant->level, &self->w));
 }
 
 FIXTURE_TEARDOWN(writer)
@@ -133,7 +141,7 @@ TEST_F(writer, file_is_whole_at_each_checkpoint)
 {
 	__u64 nr = 0, step;
 
-	for (step = 23; step < 40000; step *= 3) {
+	for (step = 1; step < 40000; step *= 3) {
 		ASSERT_EQ(0, write_samples(self->w, nr + 1, step));
 		nr += step;
 		ASSERT_EQ(0, pdwriter__checkpoint(self->w));
@@ -315,7 +323,7 @@ ROOM(within_data, true, 12000 * 7 + 7777);
 
 FIXTURE_SETUP(full_disk)
 {
-	ASSERT_EQ(0, begin(self->dir, self->path, sizeof(self->path), &self->w));
+	ASSERT_EQ(0, begin(self->dir, self->path, sizeof(self->path), 0, &self->w));
 }
 
 FIXTURE_TEARDOWN(full_disk)
@@ -344,6 +352,125 @@ TEST_F(full_disk, keeps_all_whole_records_that_fit)
 	/* Less than a table cannot be added: it would overlap the old one. */
 	lost = limit - file_bytes(self->path);
 	EXPECT_GT(variant->room_bytes < 300 ? 300 : SAMPLE_BYTES, lost);
+}
+
+FIXTURE(full_disk_z) {
+	char dir[32], path[64];
+	struct pdwriter *w;
+};
+
+FIXTURE_SETUP(full_disk_z)
+{
+	ASSERT_EQ(0, begin(self->dir, self->path, sizeof(self->path), 1, &self->w));
+}
+
+FIXTURE_TEARDOWN(full_disk_z)
+{
+	end(self->dir, self->path, self->w);
+}
+
+/* How much fits is up to zstd; the more room, the more. */
+TEST_F(full_disk_z, keeps_what_fits_wherever_the_file_ends)
+{
+	__u64 room_bytes, limit, first;
+	__s64 nr = 0, most = 23;
+
+	for (room_bytes = 0; room_bytes < 30000; room_bytes += room_bytes < 600 ? 7 : 977) {
+		if (room_bytes) {
+			end(self->dir, self->path, self->w);
+			ASSERT_EQ(0, begin(self->dir, self->path, sizeof(self->path), 1, &self->w));
+		}
+		ASSERT_EQ(0, write_samples(self->w, 1, 2000));
+		ASSERT_EQ(0, pdwriter__checkpoint(self->w));
+		limit = file_bytes(self->path) + room_bytes;
+		limit_file(limit);
+		first = 2001;
+		EXPECT_EQ(-EFBIG, fill_disk(self->w, first, false));
+		EXPECT_EQ(-EFBIG, pdwriter__finish(self->w));
+		limit_file(RLIM_INFINITY);
+		EXPECT_EQ(pdwriter__bytes(self->w), file_bytes(self->path));
+		EXPECT_LE(file_bytes(self->path), limit);
+		EXPECT_TRUE(is_unfinished(self->path));
+		nr = nr_samples(self->path);
+		EXPECT_LE(2000, nr);
+		EXPECT_LE(most, nr);
+		most = nr;
+	}
+	EXPECT_LT(3000, nr);
+}
+
+static __u32 random_word(__u32 *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	return *state ^= *state << 5;
+}
+
+static int count_stack_copy(void *ctx, const struct pdsample *s)
+{
+	__s64 *nr = ctx;
+
+	*nr += s->ip == (__u64)*nr + 1;
+	return 0;
+}
+
+/* The largest record there can be, of bytes that no compressor makes shorter, is cut in two. */
+TEST_F(writer, what_cannot_be_compressed_arrives)
+{
+	static struct {
+		struct perf_event_header header;
+		__u64 id, ip;
+		__u32 pid, tid;
+		__u64 time;
+		__u32 more[(65528 - SAMPLE_BYTES) / 4];
+	} s = { .header = { PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, sizeof(s) }, SAMPLE_ID };
+	const struct pdreader_ops ops = { .sample = count_stack_copy };
+	struct pdreader *r;
+	__u32 state = 1;
+	__s64 nr = 0;
+	size_t k;
+
+	_Static_assert(sizeof(s) == 65528, "no holes");
+	for (s.ip = s.time = 1; s.ip <= 40; s.ip = ++s.time) {
+		for (k = 0; k < sizeof(s.more) / sizeof(s.more[0]); k++)
+			s.more[k] = random_word(&state);
+		ASSERT_EQ(0, pdwriter__write(self->w, &s, sizeof(s)));
+	}
+	ASSERT_EQ(0, pdwriter__finish(self->w));
+	ASSERT_EQ(0, pdreader__open(self->path, &r));
+	EXPECT_EQ(0, pdreader__read(r, &ops, &nr));
+	EXPECT_EQ(40, nr);
+	pdreader__close(r);
+}
+
+TEST_F(writer, tells_what_was_compressed)
+{
+	__u64 plain_bytes, packed_bytes;
+
+	ASSERT_EQ(0, write_samples(self->w, 1, 10000));
+	ASSERT_EQ(0, pdwriter__finish(self->w));
+	pdwriter__compression(self->w, &plain_bytes, &packed_bytes);
+	EXPECT_EQ(variant->level ? 10000 * SAMPLE_BYTES : 0, plain_bytes);
+	EXPECT_LE(packed_bytes * 4, plain_bytes);
+	EXPECT_EQ(10000, nr_samples(self->path));
+}
+
+TEST_F(writer, memory_of_the_highest_level_is_bounded)
+{
+	char dir[32], path[64];
+	struct rusage before, after;
+	struct pdwriter *w;
+
+	if (!variant->level)
+		return;
+	getrusage(RUSAGE_SELF, &before);
+	ASSERT_EQ(0, begin(dir, path, sizeof(path), 22, &w));
+	ASSERT_EQ(0, write_samples(w, 1, 50000));
+	ASSERT_EQ(0, pdwriter__finish(w));
+	getrusage(RUSAGE_SELF, &after);
+	EXPECT_EQ(50000, nr_samples(path));
+	EXPECT_GT(40 << 10, after.ru_maxrss - before.ru_maxrss);
+	end(dir, path, w);
 }
 
 TEST(refuses_a_missing_folder_and_a_pipe)

@@ -509,16 +509,24 @@ static int stop(struct record *r, int err)
 	return recording__finish(r->recording) ?: err;
 }
 
+static void print_summary(struct record *r, bool cut_short)
+{
+	struct pdwriter *out = recording__writer(r->recording);
+	struct record_written written = { .file_bytes = pdwriter__bytes(out) };
+
+	pdwriter__compression(out, &written.plain_bytes, &written.packed_bytes);
+	record_summary__print(r->opts, recording__counts(r->recording), &written, cut_short);
+}
+
 /* Nothing can fail to start any more: only now does an older file give way. */
 static int record(struct record *r)
 {
-	struct pdwriter *out = recording__writer(r->recording);
-	int err = pdwriter__publish(out);
+	int err = pdwriter__publish(recording__writer(r->recording));
 
 	if (err)
 		return 1;
 	err = stop(r, record_until_over(r));
-	record_summary__print(r->opts, recording__counts(r->recording), pdwriter__bytes(out), err);
+	print_summary(r, err);
 	return exit_status(r, err);
 }
 

@@ -22,6 +22,7 @@
 #define DEFAULT_STACK_BYTES	8192
 #define DEFAULT_MAX_STACK	127	/* perf's */
 #define MAX_PERIOD		(1ULL << 24)
+#define MAX_COMPRESSION_LEVEL	22	/* zstd's */
 #define DEFAULT_PAGES		128	/* 512 KB, as perf record */
 #define DWARF_PAGES		1024
 #define SAMPLED_CHURN_PAGES	256
@@ -41,7 +42,7 @@ static const char *const record_usage[] = {
 /* Options as they were typed, before anything is judged. */
 struct typed {
 	const char *events, *pids, *tids, *uid, *mmap_pages, *freq, *period, *delay, *method;
-	const char *max_blocks, *max_stack, *output, *cpu_list, *call_graph;
+	const char *max_blocks, *max_stack, *output, *cpu_list, *call_graph, *level;
 	bool callchains, system_wide, quiet, strict, strict_freq, all_user, all_kernel;
 	bool no_inherit;
 	int verbose;
@@ -193,14 +194,16 @@ void record_opts__copy_stacks(struct record_opts *opts)
 
 static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 {
-	__u64 delay = 0, blocks = 0, max_stack = DEFAULT_MAX_STACK;
+	__u64 delay = 0, blocks = 0, max_stack = DEFAULT_MAX_STACK, level = 0;
 
 	if (!freq_option(t, &opts->freq_hz) ||
 	    !number_option("-c", t->period, 1, MAX_PERIOD, &opts->period) ||
 	    !number_option("-D", t->delay, 0, 1U << 30, &delay) ||
 	    !number_option("--max-stack", t->max_stack, 1, WALK_MAX_FRAMES, &max_stack) ||
-	    !number_option("--max-blocks", t->max_blocks, 1, 1U << 26, &blocks))
+	    !number_option("--max-blocks", t->max_blocks, 1, 1U << 26, &blocks) ||
+	    !number_option("-z", t->level, 1, MAX_COMPRESSION_LEVEL, &level))
 		return false;
+	opts->compression_level = level;
 	opts->delay_ms = delay;
 	opts->max_blocks = blocks;
 	opts->max_stack = max_stack;
@@ -392,6 +395,8 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 		OPT_STRING('u', "uid", &t.uid, "user", "Record the processes of this user"),
 		OPT_STRING('C', "cpu", &t.cpu_list, "cpu", "Record on these CPUs only, like 0-3,6"),
 		OPT_STRING('o', "output", &t.output, "file", "Output file (default perf.data)"),
+		OPT_STRING_OPTARG('z', "compression-level", &t.level, "n",
+				  "Compress the file: 1 (the default) fastest, 22 smallest", "1"),
 		OPT_STRING('m', "mmap-pages", &t.mmap_pages, "pages",
 			   "Ring buffer per CPU, in pages or like 16M (default: CPU events 512K, with dwarf 4M; churn events 1M, with -c 1 or dwarf 16M)"),
 		OPT_STRING('D', "delay", &t.delay, "ms", "Wait so many ms after the start before recording"),

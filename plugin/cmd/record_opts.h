@@ -16,6 +16,7 @@
  * @period: 0: adapt to about 1000 samples a second and CPU.
  * @pids, @nr_pids: Processes of -p or -u, or of the threads of -t.
  * @tids, @nr_tids: The threads of -t.
+ * @compression_level: 0: none.
  * @no_inherit: -i or -t: no thread and no process that is started later.
  * @command: Rest of the command line, NULL-terminated; NULL when there is none.
  * @cpus, @nr_cpus: The CPUs of -C, NULL: all.
@@ -30,6 +31,7 @@ struct record_opts {
 	__u32 max_stack;
 	bool verify_stacks;
 	const char *output;
+	int compression_level;
 	size_t pages, churn_pages;
 	bool pages_given;
 	unsigned int delay_ms;

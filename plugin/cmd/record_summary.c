@@ -78,22 +78,34 @@ static void list_events(const struct record_opts *opts, const struct recording_c
 				 c->nr_event_samples[i], opts->events[i].name);
 }
 
-void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
-			   __u64 file_bytes, bool cut_short)
+/* As perf record says it. */
+static void describe_compression(const struct record_written *written, char *buf, size_t bytes)
 {
+	buf[0] = '\0';
+	if (written->packed_bytes)
+		snprintf(buf, bytes, ", compressed (original %.3f MB, ratio is %.3f)",
+			 written->plain_bytes / 1048576.0,
+			 (double)written->plain_bytes / written->packed_bytes);
+}
+
+void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
+			   const struct record_written *written, bool cut_short)
+{
+	double file_mb = written->file_bytes / 1048576.0;
+	char compression[80];
 	char events[CPU_EVENT_MAX * (sizeof(opts->events[0].name) + 24)];
 
 	print_full_rings(opts, c);
 	print_losses(c);
 	print_gaps(c);
 	if (cut_short) {
-		pr_info("[ perf churn record: Cut short, %.3f MB in %s ]\n",
-			file_bytes / 1048576.0, opts->output);
+		pr_info("[ perf churn record: Cut short, %.3f MB in %s ]\n", file_mb, opts->output);
 		return;
 	}
 	list_events(opts, c, events, sizeof(events));
-	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%s, %llu churn:alloc, %llu churn:free samples; %llu %s, %llu lost) ]\n",
-		file_bytes / 1048576.0, opts->output, events, c->nr_alloc_samples,
+	describe_compression(written, compression, sizeof(compression));
+	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%s, %llu churn:alloc, %llu churn:free samples; %llu %s, %llu lost)%s ]\n",
+		file_mb, opts->output, events, c->nr_alloc_samples,
 		c->nr_free_samples, c->nr_allocations,
-		plural(c->nr_allocations, "allocation", "allocations"), record_summary__nr_lost(c));
+		plural(c->nr_allocations, "allocation", "allocations"), record_summary__nr_lost(c), compression);
 }

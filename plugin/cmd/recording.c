@@ -100,6 +100,7 @@ static int describe_events(struct recording *r)
 	struct perf_event_attr attrs[CPU_EVENT_MAX + 7];
 	struct pdwriter_info info = {
 		.argc = r->opts->argc, .argv = r->opts->argv, .clockid = CLOCK_MONOTONIC,
+		.compression_level = r->opts->compression_level,
 	};
 	__u64 ids[4], *more_ids = NULL;
 	size_t nr, i;

@@ -107,6 +107,14 @@ static int bad_record(const struct pass *p, const struct perf_event_header *hdr)
 	return -EINVAL;
 }
 
+static int bad_compression(const struct pass *p)
+{
+	if (p->r->info.truncated)
+		return -ENODATA;
+	pr_err("%s: its compressed data are damaged\n", p->r->path);
+	return -EINVAL;
+}
+
 static int queue_record(struct pass *p, const struct perf_event_header *hdr, void *record)
 {
 	void *record_aligned;
@@ -153,10 +161,8 @@ static int unzip_records(struct pass *p, const void *data, size_t bytes)
 		if (err)
 			return err;
 		got_bytes = unzip__run(p->unzip, &p->unzipped);
-		if (got_bytes < 0) {
-			pr_err("%s: its compressed data are damaged\n", p->r->path);
-			return got_bytes;
-		}
+		if (got_bytes < 0)
+			return bad_compression(p);
 		err = take_records(p, &p->unzipped) ?: limit_memory(p);
 	} while (got_bytes && !err);
 	return err;
@@ -286,6 +292,12 @@ static void show_progress(const struct pass *p)
 		ops->progress(p->deliverer.ctx, p->pos - p->r->data.offset, p->r->data.bytes);
 }
 
+/* A recorder that found the disk full may have left the first part of a record. */
+static bool ends_in_a_record(const struct pass *p)
+{
+	return stream__left_bytes(&p->unzipped) && !p->r->info.unfinished;
+}
+
 /*
  * What the last chunk ends with is part of a record. Of a file that was cut this is the cut; of a
  * whole one, the record's size is wrong.
@@ -299,8 +311,10 @@ static int check_end(struct pass *p)
 		pr_warning("%s: it became shorter while it was read\n", p->r->path);
 		p->r->info.truncated = true;
 	}
-	if (p->r->info.truncated || !left_bytes)
+	if (p->r->info.truncated)
 		return 0;
+	if (!left_bytes)
+		return ends_in_a_record(p) ? bad_compression(p) : 0;
 	memcpy(&hdr, stream__head(&p->file), left_bytes < sizeof(hdr) ? left_bytes : sizeof(hdr));
 	return bad_record(p, &hdr);
 }

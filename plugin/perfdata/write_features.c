@@ -13,6 +13,7 @@
 
 #include "bpf/churn.h"
 #include "formats.h"
+#include "write_zstd.h"
 #include "writer.h"
 
 #ifndef PERF_CHURN_VERSION
@@ -218,6 +219,18 @@ static __u64 read_clock(int clockid)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
+/* Version 1, zstd; readers make room for so many bytes of each record. */
+static int build_compressed(const struct pdfeature_input *in, struct blob *out)
+{
+	_Static_assert(PDFEATURE_RATIO_OFFSET == 3 * sizeof(__u32), "behind version, type, level");
+	blob__put_u32(out, 1);
+	blob__put_u32(out, 1);
+	blob__put_u32(out, in->info->compression_level);
+	blob__put_u32(out, 0);
+	blob__put_u32(out, ZIP_SLICE_BYTES);
+	return 0;
+}
+
 /* Version 1: the clock, and one moment by the wall and by it. */
 static int build_clock_data(const struct pdfeature_input *in, struct blob *out)
 {
@@ -245,6 +258,7 @@ static const struct {
 	{ PDFEATURE_EVENT_DESC, build_event_desc },
 	{ PDFEATURE_SAMPLE_TIME, build_sample_time },
 	{ PDFEATURE_CLOCKID, build_clockid },
+	{ PDFEATURE_COMPRESSED, build_compressed },
 	{ PDFEATURE_CLOCK_DATA, build_clock_data },
 };
 
@@ -256,6 +270,11 @@ size_t pdfeatures__nr(void)
 enum pdfeature pdfeature__at(size_t i)
 {
 	return features[i].bit;
+}
+
+bool pdfeature__wanted(size_t i, const struct pdfeature_input *in)
+{
+	return features[i].bit != PDFEATURE_COMPRESSED || in->info->compression_level;
 }
 
 int pdfeature__build(size_t i, const struct pdfeature_input *in, struct blob *out)

@@ -29,8 +29,12 @@ enum pdfeature {
 	PDFEATURE_EVENT_DESC	= 12,
 	PDFEATURE_SAMPLE_TIME	= 21,
 	PDFEATURE_CLOCKID	= 23,
+	PDFEATURE_COMPRESSED	= 27,
 	PDFEATURE_CLOCK_DATA	= 29,
 };
+
+/* Where COMPRESSED has the ratio, which is known in the end only. */
+#define PDFEATURE_RATIO_OFFSET	12
 
 /**
  * struct pdfeature_input - What the payloads are made of.
@@ -44,11 +48,13 @@ struct pdfeature_input {
 };
 
 /**
- * pdfeatures__nr() - Number of features that are written.
+ * pdfeatures__nr() - Number of features that can be written.
  * pdfeature__at() - The i'th of them, in the order of their bits.
+ * pdfeature__wanted() - This file has the i'th.
  */
 size_t pdfeatures__nr(void);
 enum pdfeature pdfeature__at(size_t i);
+bool pdfeature__wanted(size_t i, const struct pdfeature_input *in);
 
 /** pdfeature__build() - Append the payload of the i'th feature. Return: 0 or a negative errno. */
 int pdfeature__build(size_t i, const struct pdfeature_input *in, struct blob *out);

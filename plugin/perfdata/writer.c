@@ -14,6 +14,9 @@
  *
  * A recorder that dies leaves a file that looks like one that was finished. So VERSION says that it
  * was not, until the end, when other text of the same size takes its place.
+ *
+ * With a compressor, the buffer becomes records of compressed records when it is flushed, and all
+ * that is said above is about those. A checkpoint flushes the compressor, too.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -31,12 +34,14 @@
 #include "write_blob.h"
 #include "write_features.h"
 #include "write_file.h"
+#include "write_zstd.h"
 #include "util/msg.h"
 
 #define ATTR_BYTES	PERF_ATTR_SIZE_VER7
 #define BUFFER_BYTES	(512 * 1024)
 #define MAX_FEATURES	32
 #define ROUND_TYPE	68		/* PERF_RECORD_FINISHED_ROUND */
+#define IGNORED_TYPE	65		/* PERF_RECORD_HEADER_EVENT_TYPE: no perf looks into one */
 
 struct section {
 	__u64 offset, bytes;
@@ -59,14 +64,18 @@ struct pdwriter {
 	int err;			/* first error; sticks */
 	struct file_header *header;	/* the file's first page, mapped; NULL: write instead */
 	struct section table[MAX_FEATURES];
+	enum pdfeature bits[MAX_FEATURES];
 	size_t nr_features;
 	__u64 data_offset;
 	__u64 committed;		/* data bytes the header speaks of */
 	__u64 written;			/* data bytes in the file, but for the held-back ones */
+	size_t appending;		/* more that may be there, in part */
 	char head[MAX_FEATURES * sizeof(struct section)];
 	size_t head_bytes;		/* held back: belong where the table is now */
 	char *buffer;
 	size_t buffered;
+	struct zip *zip;		/* NULL: records go into the file as they are */
+	__u64 plain_bytes, packed_bytes;
 	bool cut_short;
 	__u64 first_ns, last_ns;
 };
@@ -115,6 +124,7 @@ void pdwriter__free(struct pdwriter *w)
 	if (w->header)
 		munmap(w->header, sizeof(*w->header));
 	write_file__exit(&w->file);
+	zip__free(w->zip);
 	free(w->buffer);
 	free(w);
 }
@@ -159,19 +169,23 @@ static int put_features(struct pdwriter *w, struct blob *out, const struct pdfea
 			struct file_header *header)
 {
 	static const char zeros[8];
-	size_t i;
+	size_t i, nr = 0;
 	int err = 0;
 
-	w->nr_features = pdfeatures__nr();
-	for (i = 0; i < w->nr_features && !err; i++) {
+	for (i = 0; i < pdfeatures__nr() && !err; i++) {
 		enum pdfeature bit = pdfeature__at(i);
 
-		w->table[i].offset = out->bytes;
+		if (!pdfeature__wanted(i, in))
+			continue;
+		w->bits[nr] = bit;
+		w->table[nr].offset = out->bytes;
 		err = pdfeature__build(i, in, out);
-		w->table[i].bytes = out->bytes - w->table[i].offset;
+		w->table[nr].bytes = out->bytes - w->table[nr].offset;
 		header->features[bit / 64] |= 1ULL << (bit % 64);
 		blob__put(out, zeros, -out->bytes & 7);
+		nr++;
 	}
+	w->nr_features = nr;
 	return err;
 }
 
@@ -210,16 +224,29 @@ static __u64 feature_offset(const struct pdwriter *w, enum pdfeature bit)
 {
 	size_t i = 0;
 
-	while (pdfeature__at(i) != bit)
+	while (w->bits[i] != bit)
 		i++;
 	return w->table[i].offset;
 }
 
-static int write_times(struct pdwriter *w)
+static int write_ratio(struct pdwriter *w)
+{
+	__u32 ratio;
+
+	if (!w->packed_bytes)
+		return 0;
+	ratio = (w->plain_bytes + w->packed_bytes / 2) / w->packed_bytes;
+	return write_at(w, &ratio, sizeof(ratio),
+			feature_offset(w, PDFEATURE_COMPRESSED) + PDFEATURE_RATIO_OFFSET);
+}
+
+/* What was not known yet when the features were written. */
+static int update_features(struct pdwriter *w)
 {
 	const __u64 times[2] = { w->first_ns, w->last_ns };
 
-	return write_at(w, times, sizeof(times), feature_offset(w, PDFEATURE_SAMPLE_TIME));
+	return write_at(w, times, sizeof(times), feature_offset(w, PDFEATURE_SAMPLE_TIME)) ?:
+	       write_ratio(w);
 }
 
 /* A store that changes nothing: the page is there and may be written when the time comes. */
@@ -264,7 +291,7 @@ static int commit(struct pdwriter *w)
 {
 	int err;
 
-	err = write_times(w) ?:
+	err = update_features(w) ?:
 	      write_at(w, w->table, table_bytes(w), w->data_offset + w->written) ?:
 	      change_over(w);
 	if (err)
@@ -274,13 +301,18 @@ static int commit(struct pdwriter *w)
 	return 0;
 }
 
+/* Compressed records begin at any byte: the end of what is held back may be within a header. */
 static bool read_record_header(const struct pdwriter *w, __u64 at, struct perf_event_header *ret)
 {
+	size_t held = 0, rest = sizeof(*ret);
 	__u64 behind = at - w->committed;
 
-	if (behind < w->head_bytes)
-		memcpy(ret, w->head + behind, sizeof(*ret));
-	else if (pread(w->file.fd, ret, sizeof(*ret), w->data_offset + at) != sizeof(*ret))
+	if (behind < w->head_bytes) {
+		held = w->head_bytes - behind < rest ? w->head_bytes - behind : rest;
+		memcpy(ret, w->head + behind, held);
+		rest -= held;
+	}
+	if (pread(w->file.fd, (char *)ret + held, rest, w->data_offset + at + held) != (ssize_t)rest)
 		return false;
 	return ret->size >= sizeof(*ret);
 }
@@ -303,7 +335,7 @@ static __u64 end_of_records(const struct pdwriter *w, __u64 end)
  */
 static void salvage(struct pdwriter *w)
 {
-	__u64 end = w->written + w->buffered, room_end;
+	__u64 end = w->written + w->appending, room_end;
 	struct stat st;
 
 	w->buffered = 0;
@@ -345,11 +377,13 @@ int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, siz
 		.attr_bytes = ATTR_BYTES + sizeof(struct section), .data.bytes = sizeof(finished_round),
 	};
 	struct blob front = {};
-	int err;
+	int err = 0;
 
+	if (info->compression_level)
+		err = zip__new(info->compression_level, &w->zip);
 	blob__put(&front, &header, sizeof(header));
 	put_attrs(&front, events, nr_events, &header);
-	err = put_features(w, &front, &in, &header);
+	err = err ?: put_features(w, &front, &in, &header);
 	header.data.offset = w->data_offset = front.bytes;
 	w->written = sizeof(finished_round);
 	blob__put(&front, &finished_round, sizeof(finished_round));
@@ -368,22 +402,51 @@ int pdwriter__start(struct pdwriter *w, const struct pdwriter_event *events, siz
 }
 
 /* The first bytes since the last checkpoint are held back: the table stands in their place. */
-static int flush(struct pdwriter *w)
+static int append(struct pdwriter *w, const void *data, size_t bytes)
 {
 	size_t hold = table_bytes(w) - w->head_bytes;
 	int err;
 
-	if (hold > w->buffered)
-		hold = w->buffered;
-	memcpy(w->head + w->head_bytes, w->buffer, hold);
+	if (hold > bytes)
+		hold = bytes;
+	w->appending = bytes;
+	memcpy(w->head + w->head_bytes, data, hold);
 	w->head_bytes += hold;
-	err = write_at(w, w->buffer + hold, w->buffered - hold,
+	err = write_at(w, (const char *)data + hold, bytes - hold,
 		       w->data_offset + w->written + hold);
 	if (err)
 		return err;
-	w->written += w->buffered;
-	w->buffered = 0;
+	w->written += bytes;
+	w->appending = 0;
 	return 0;
+}
+
+static int append_compressed(struct pdwriter *w)
+{
+	const struct perf_event_header *record;
+	size_t done = 0;
+	ssize_t taken;
+	int err = 0;
+
+	while (!err && done < w->buffered) {
+		taken = zip__next(w->zip, w->buffer + done, w->buffered - done, &record);
+		if (taken < 0)
+			return taken;
+		done += taken;
+		w->plain_bytes += taken;
+		w->packed_bytes += record->size;
+		err = append(w, record, record->size);
+	}
+	return err;
+}
+
+static int flush(struct pdwriter *w)
+{
+	int err = w->zip ? append_compressed(w) : append(w, w->buffer, w->buffered);
+
+	if (!err)
+		w->buffered = 0;
+	return err;
 }
 
 int pdwriter__write(struct pdwriter *w, const void *records, size_t bytes)
@@ -409,16 +472,33 @@ int pdwriter__round(struct pdwriter *w)
 	return pdwriter__write(w, &finished_round, sizeof(finished_round));
 }
 
-/* With less data than the table is long the new table would overlap the old one: wait. */
+/* With less data than the table is long the new table would overlap the old one. */
+static int pad(struct pdwriter *w)
+{
+	char record[sizeof(struct perf_event_header) + sizeof(w->head)] = {};
+	struct perf_event_header header = { .type = IGNORED_TYPE, .size = sizeof(header) };
+	size_t bytes = w->written - w->committed;
+
+	if (bytes >= table_bytes(w))
+		return 0;
+	header.size += table_bytes(w) - bytes;
+	memcpy(record, &header, sizeof(header));
+	return append(w, record, header.size);
+}
+
+static int write_checkpoint(struct pdwriter *w)
+{
+	int err = flush(w);
+
+	if (!err && w->written == w->committed)
+		return update_features(w);
+	return err ?: pad(w) ?: commit(w) ?: pdwriter__publish(w);
+}
+
 int pdwriter__checkpoint(struct pdwriter *w)
 {
-	int err;
+	int err = w->err ?: write_checkpoint(w);
 
-	if (w->err)
-		return w->err;
-	if (w->written + w->buffered - w->committed < table_bytes(w))
-		return 0;
-	err = flush(w) ?: commit(w) ?: pdwriter__publish(w);
 	return err ? fail(w, err) : 0;
 }
 
@@ -428,7 +508,7 @@ void pdwriter__set_times(struct pdwriter *w, __u64 first_ns, __u64 last_ns)
 	w->last_ns = last_ns;
 	/* No checkpoint will come any more. */
 	if (w->err && w->committed)
-		write_times(w);
+		update_features(w);
 }
 
 /* Some file systems (NFS, quotas) tell of a full disk only when a descriptor is closed. */
@@ -454,18 +534,6 @@ static int mark_finished(struct pdwriter *w)
 	return err;
 }
 
-/* Few bytes may be left over: rounds without events fill up what a checkpoint needs. */
-static int write_rest(struct pdwriter *w)
-{
-	int err = 0;
-
-	if (w->written + w->buffered == w->committed)
-		return write_times(w);
-	while (!err && w->written + w->buffered - w->committed < table_bytes(w))
-		err = pdwriter__round(w);
-	return err ?: pdwriter__checkpoint(w);
-}
-
 void pdwriter__cut_short(struct pdwriter *w)
 {
 	w->cut_short = true;
@@ -475,7 +543,7 @@ int pdwriter__finish(struct pdwriter *w)
 {
 	int err = w->err;
 
-	err = err ?: write_rest(w) ?: pdwriter__publish(w) ?: close_duplicate(w) ?:
+	err = err ?: write_checkpoint(w) ?: pdwriter__publish(w) ?: close_duplicate(w) ?:
 	      mark_finished(w);
 	return err ? fail(w, err) : 0;
 }
@@ -483,4 +551,10 @@ int pdwriter__finish(struct pdwriter *w)
 __u64 pdwriter__bytes(const struct pdwriter *w)
 {
 	return w->data_offset + w->written + w->buffered + table_bytes(w);
+}
+
+void pdwriter__compression(const struct pdwriter *w, __u64 *plain_bytes, __u64 *packed_bytes)
+{
+	*plain_bytes = w->plain_bytes;
+	*packed_bytes = w->packed_bytes;
 }

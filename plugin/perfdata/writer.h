@@ -25,11 +25,13 @@ struct pdwriter_event {
  * struct pdwriter_info - What the feature sections say.
  * @argv: Command line for CMDLINE, @argc words; not copied, must outlive the writer.
  * @clockid: The clock of all samples (CLOCKID and CLOCK_DATA).
+ * @compression_level: 1 to 22: records are compressed, as perf record -z does it; 0: they are not.
  */
 struct pdwriter_info {
 	int argc;
 	const char **argv;
 	int clockid;
+	int compression_level;
 };
 
 /**
@@ -98,7 +100,17 @@ void pdwriter__cut_short(struct pdwriter *w);
  */
 int pdwriter__finish(struct pdwriter *w);
 
-/** pdwriter__bytes() - Size of the file, with what is still buffered; after an error as it is. */
+/**
+ * pdwriter__bytes() - Size of the file, with what is still buffered, which is not compressed yet; after
+ * an error as it is.
+ */
 __u64 pdwriter__bytes(const struct pdwriter *w);
+
+/**
+ * pdwriter__compression() - What was compressed up to now.
+ * @plain_bytes: Size of the records.
+ * @packed_bytes: And of those that hold them in the file; 0: nothing was compressed.
+ */
+void pdwriter__compression(const struct pdwriter *w, __u64 *plain_bytes, __u64 *packed_bytes);
 
 #endif /* PERF_CHURN_PERFDATA_WRITER_H */
