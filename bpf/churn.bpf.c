@@ -558,6 +558,8 @@ static __always_inline int handle_return(struct pt_regs *ctx, const __u64 *sessi
 	return 0;
 }
 
+#include "preloaded.h"
+
 /* One link for entry and return, the return only where entry asks for it (6.13 and newer). */
 extern bool bpf_session_is_return(void) __ksym __weak;
 extern __u64 *bpf_session_cookie(void) __ksym __weak;

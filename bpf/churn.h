@@ -52,6 +52,7 @@ enum churn_flags {
 	CHURN_F_CROSS_THREAD	= 1 << 2,	/* free: by another thread than allocated */
 	CHURN_F_REPAIRED	= 1 << 3,	/* the recorder put the caller into the callchain */
 	CHURN_F_INHERITED	= 1 << 4,	/* unseen, but live in the parent: from before a fork */
+	CHURN_F_PRELOAD		= 1 << 5,	/* taken by the preload library, not by a uprobe */
 };
 
 /* How the address ranges of an allocator were found. Append only. */
@@ -147,7 +148,8 @@ _Static_assert(sizeof(struct churn_free) == 80, "churn_free is ABI");
  * @nr_lost_map: Samples lost because a BPF map was full.
  * @nr_lost_inflight: Samples lost between entry and return of a call.
  * @nr_hits: Probe hits.
- * @sample_period: Mean period N in force at the window's end (1: exact).
+ * @sample_period: Mean period N in force at the window's end (1: exact; 0: bytes are sampled, not
+ *	calls).
  * @gap_ns: Time this process ran, or may have run, before its probes were
  *	in place, in ns (a forked child whose links came late).
  */
@@ -177,7 +179,7 @@ _Static_assert(sizeof(struct churn_window) == 136, "churn_window is ABI");
  * @offset: File offset of the probed instruction.
  * @nr_hits: Hits in all traced processes.
  * @site_delta: Bytes from the function's entry to the probed instruction.
- * @fn: enum churn_fn.
+ * @fn: enum churn_fn; CHURN_FN_NONE: the hook of the preload library.
  * @emulated: 1: the kernel emulates the instruction; 0: it is single-stepped.
  * @pad: Zero.
  * @symbol: Function name, NUL-terminated.

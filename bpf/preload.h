@@ -23,6 +23,7 @@
 #define PRELOAD_ENV_RATE	"PERF_CHURN_RATE"	/* samples per second of CPU time to adapt to */
 
 #define PRELOAD_DEFAULT_RATE	1000
+#define PRELOAD_MAX_FRAMES	4	/* of the library, from the hook to the program's call, at most */
 
 enum preload_kind {
 	PRELOAD_ALLOC	= 1,
@@ -53,7 +54,7 @@ struct preload_totals {
  * @alloc_ns: Of a free: CLOCK_MONOTONIC at its allocation.
  * @alloc_tid: Of a free: thread that allocated it.
  * @flags: enum churn_flags.
- * @period: Mean gap between samples in force, in calls, or in bytes with PRELOAD_ENV_BYTES.
+ * @period: Mean gap between samples in force, in calls; 0 with PRELOAD_ENV_BYTES.
  * @since: Counted up to this call, and with it.
  */
 struct preload_call {

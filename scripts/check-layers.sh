@@ -18,16 +18,16 @@ table='
 plugin/perf-churn.c       cmd/cmds.h
 plugin/util/*
 plugin/target/*           util/* bpf/preload.h
-plugin/probe/*            util/* target/*
-plugin/trace/*            util/* target/* probe/* bpf/control.h bpf/walk*.h *.skel.h
+plugin/probe/*            util/* target/* bpf/preload.h
+plugin/trace/*            util/* target/* probe/* bpf/control.h bpf/preload.h bpf/walk*.h *.skel.h
 plugin/stack/*            util/* target/* probe/* trace/* bpf/walk*.h perfdata/reader.h
 plugin/perfdata/synth*    util/* target/* probe/* trace/* stack/*
 plugin/perfdata/writ*     util/* target/* probe/* trace/* stack/*
 plugin/perfdata/*         util/*
 plugin/churn/*            util/* perfdata/reader.h stack/*
 plugin/view/*             util/* perfdata/reader.h stack/* churn/*
-plugin/cmd/*              bpf/walk_tables.h util/* target/* probe/* trace/* stack/* perfdata/* churn/* view/*
-plugin/preload/*         bpf/preload.h
+plugin/cmd/*              bpf/preload.h bpf/walk_tables.h util/* target/* probe/* trace/* stack/* perfdata/* churn/* view/*
+plugin/preload/*          bpf/preload.h
 bpf/*                     vmlinux.h
 '
 set -f

@@ -52,7 +52,7 @@ _perf_churn_reply()
 		return
 		;;
 	--method)
-		COMPREPLY=($(compgen -W 'auto uprobe' -- "$cur"))
+		COMPREPLY=($(compgen -W 'auto preload uprobe' -- "$cur"))
 		return
 		;;
 	esac

@@ -25,7 +25,7 @@ if why=$(scripts/can-record.sh); then
 	# Same way as a user: perf finds perf-churn on PATH. Without perf, perf-churn itself does.
 	churn=(perf churn)
 	command -v perf >/dev/null || churn=(perf-churn)
-	run "${churn[@]}" record -g -o "$dir/perf.data" -- "$workload" 300
+	run "${churn[@]}" record -c 10 -g -o "$dir/perf.data" -- "$workload" 300
 	run "${churn[@]}" report -i "$dir/perf.data" | cat
 	echo "The recording is $dir/perf.data; any perf reads it: perf report -i $dir/perf.data"
 else

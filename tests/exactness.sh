@@ -179,6 +179,16 @@ for method in uprobe-multi uprobe-session; do
 	apart "failures by RLIMIT_AS, two threads, $method" "$WL/failing" threads
 	apart "exec, $method" "$WL/execer"
 done
+options=(--method preload)
+together "four threads, preload" "$WL/threads4" 5000
+together "freed by another thread, preload" "$WL/crossfree"
+together "every way a realloc ends, two threads, preload" "$WL/realloc_heavy" 1000 2
+apart "the family, preload" "$WL/family"
+together "C++, preload" "$WL/cxx_new"
+apart "fork and exec, preload" "$WL/forkers" exec
+apart "exec in the same process, preload" "$WL/execer"
+apart "failures by RLIMIT_AS, preload" "$WL/failing"
+apart "wrappers, preload" "$WL/wrappers"
 options=()
 
 real jq jq -c 'map({n: .name, t: (.tags|join(",")), w: (.v * 2)})' "$T/in.json"

@@ -200,6 +200,35 @@ TEST_F(finish, a_recursive_frame_above_is_kept)
 	EXPECT_CHAIN(PERF_CONTEXT_USER, CALLER - 1, CALLER + 8, CALLER + 8, UPPER);
 }
 
+/* The hook, the sample path, a wrapper: behind them the call in the program. */
+TEST_F(finish, frames_of_the_preload_library_are_left_out)
+{
+	const __u64 ips[] = { PERF_CONTEXT_USER, SITE, SITE + 64, SITE + 128, CALLER, UPPER };
+	struct churn_free f = a_free();
+
+	f.flags = CHURN_F_PRELOAD;
+	begin(&self->in, ips, 6);
+	push_raw(&self->in, &f, sizeof(f));
+	end(&self->in);
+
+	ASSERT_LT(0, FINISH(TYPE_FP));
+	EXPECT_CHAIN(PERF_CONTEXT_USER, CALLER - 1, UPPER);
+	EXPECT_EQ(false, self->result.repaired);
+}
+
+TEST_F(finish, frames_of_others_stay_where_the_caller_comes_again)
+{
+	const __u64 ips[] = { PERF_CONTEXT_USER, SITE, UPPER, UPPER + 8, CALLER };
+	struct churn_free f = a_free();
+
+	begin(&self->in, ips, 5);
+	push_raw(&self->in, &f, sizeof(f));
+	end(&self->in);
+
+	ASSERT_LT(0, FINISH(TYPE_FP));
+	EXPECT_CHAIN(PERF_CONTEXT_USER, CALLER - 1, UPPER, UPPER + 8, CALLER);
+}
+
 TEST_F(finish, an_unknown_caller_leaves_the_chain_alone)
 {
 	const __u64 ips[] = { PERF_CONTEXT_USER, SITE, UPPER };

@@ -136,7 +136,7 @@ test_libc()
 for p in json.load(open(sys.argv[1]))["objects"][0]["probes"]:
     print(p["function"], p["symbol"] + "+" + str(p["delta"]), p["instruction"], p["class"], p["pays_for"])' "$T/json")" \
 		"$(sed -n '/^ /s/^ *//p' "$T/out" | sed -E 's/ +[0-9,]+ +[0-9,]+$//; s/  +/ /g')"
-	has "and the method" '^# method   : uprobe' "$T/out"
+	has "and the method" '^# uprobe   : uprobe' "$T/out"
 }
 
 test_process()

@@ -187,8 +187,11 @@ test_exit_status()
 	record -o "$T/data" /bin/sh -c 'echo to-stdout; echo to-stderr >&2; cat' <<<"from-stdin"
 	is "the command keeps stdin and stdout" "to-stdout from-stdin" "$(paste -sd' ' "$T/out")"
 	has "the command keeps stderr" '^to-stderr$' "$T/err"
-	env -i PATH="$PATH" HOME=/ "$(command -v perf-churn)" record -q -o "$T/data" -- env | sort >"$T/env"
+	env -i PATH="$PATH" HOME=/ "$(command -v perf-churn)" record -q --method=uprobe -o "$T/data" -- env | sort >"$T/env"
 	is "the command keeps the environment, and gets no more" "HOME=/ PATH=$PATH" "$(paste -sd' ' "$T/env")"
+	env -i PATH="$PATH" HOME=/ "$(command -v perf-churn)" record -q -o "$T/data" -- env | sort >"$T/env"
+	is "by preload it gets what the library needs" "HOME LD_PRELOAD PATH PERF_CHURN_SESSION" \
+		"$(sed 's/=.*//' "$T/env" | paste -sd' ')"
 	printf '#!/bin/sh\n"%s"\n"%s"\n' "$WL/exact23" "$WL/exact23" >"$T/script"
 	chmod +x "$T/script"
 	recorded "a script" -c 1 -o "$T/data" "$T/script"
@@ -278,7 +281,7 @@ test_times_and_filters()
 
 	recorded "-D" -D 3000 -c 1 -o "$T/data" "$WL/exact23"
 	has "-D 3000: nothing of a command that ends before" ' 0 churn:alloc, 0 churn:free samples; 0 allocations' "$T/err"
-	recorded "-D 600" -D 600 -c 1000 -o "$T/data" "$WL/loop" -s 1
+	recorded "-D 600" -D 600 -c 1000 -o "$T/data" "$WL/loop" -s 3
 	check "-D 600 leaves the first part out" python3 - "$T/out" "$T/err" <<-'END'
 	import re, sys
 	pairs = int(re.search(r"loop: (\d+)", open(sys.argv[1]).read()).group(1))

@@ -64,26 +64,37 @@ static struct perf_event_header *finish(struct text *t, size_t bytes)
 	return record;
 }
 
-static void add_alloc(struct text *t, __u32 raw_bytes)
+static void add_alloc_of(struct text *t, __u32 raw_bytes, __u64 caller, __u32 flags)
 {
 	struct churn_alloc alloc = {
-		.common.type = CHURN_ALLOC_ID, .ptr = 0x1000, .size = 64, .weight = 50, .caller = CALLER,
+		.common.type = CHURN_ALLOC_ID, .ptr = 0x1000, .size = 64, .weight = 50,
+		.caller = caller, .flags = flags,
 	};
 
 	add_u32(t, raw_bytes);
 	add(t, &alloc, sizeof(alloc));
 }
 
-static struct perf_event_header *walked_alloc(struct text *t, __u32 nr)
+static void add_alloc(struct text *t, __u32 raw_bytes)
+{
+	add_alloc_of(t, raw_bytes, CALLER, 0);
+}
+
+static struct perf_event_header *hooked_alloc(struct text *t, __u32 nr, __u64 caller, __u32 flags)
 {
 	struct walk_head head = { .nr = nr };
 
 	add_fixed(t);
-	add_alloc(t, sizeof(struct churn_alloc) + sizeof(head) + nr * 8);
+	add_alloc_of(t, sizeof(struct churn_alloc) + sizeof(head) + nr * 8, caller, flags);
 	add(t, &head, sizeof(head));
 	for (__u32 i = 0; i < nr; i++)
 		add_u64(t, CALLER + i * 16);
 	return finish(t, t->at);
+}
+
+static struct perf_event_header *walked_alloc(struct text *t, __u32 nr)
+{
+	return hooked_alloc(t, nr, CALLER, 0);
 }
 
 static struct perf_event_header *copied_alloc(struct text *t, __u32 stack_bytes)
@@ -157,6 +168,33 @@ TEST_F(walked, alloc_is_taken_apart_and_finished)
 	memcpy(&alloc, (char *)&self->out[12] + 4, sizeof(alloc));
 	EXPECT_EQ(CALLER, alloc.caller);
 	EXPECT_EQ(0, alloc.flags & CHURN_F_REPAIRED);
+	free(record);
+}
+
+TEST_F(walked, frames_of_the_preload_library_are_left_out)
+{
+	struct perf_event_header *record = hooked_alloc(&self->t, 5, CALLER + 32, CHURN_F_PRELOAD);
+
+	ASSERT_EQ(0, walked__parse(record, false, &self->w));
+	memcpy(self->ips, self->w.ips, 40);
+	ASSERT_LT(0, walked__finish(&self->w, self->ips, 5, self->out, &self->repaired));
+	EXPECT_FALSE(self->repaired);
+	EXPECT_EQ(CALLER + 32 - 1, self->out[2]);
+	EXPECT_EQ(4, self->out[7]);
+	EXPECT_EQ(CALLER + 32 - 1, self->out[9]);
+	EXPECT_EQ(CALLER + 64, self->out[11]);
+	free(record);
+}
+
+TEST_F(walked, frames_of_others_stay)
+{
+	struct perf_event_header *record = hooked_alloc(&self->t, 5, CALLER + 32, 0);
+
+	ASSERT_EQ(0, walked__parse(record, false, &self->w));
+	memcpy(self->ips, self->w.ips, 40);
+	ASSERT_LT(0, walked__finish(&self->w, self->ips, 5, self->out, &self->repaired));
+	EXPECT_EQ(6, self->out[7]);
+	EXPECT_EQ(CALLER - 1, self->out[9]);
 	free(record);
 }
 

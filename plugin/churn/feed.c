@@ -388,6 +388,9 @@ static __u32 classify_cpu(struct feed *f, const struct pdsample *s)
 			continue;
 		if (kind == FRAME_ALLOCATOR)
 			flags |= CPU_ALLOCATOR;
+		/* What it calls is the allocator's work all the same. */
+		if (!nr_user && names__is_own_library(frame->dso))
+			flags |= CPU_PROBE;
 		if (!nr_user && !frame->sym && names__is_allocator_dso(frame->dso))
 			flags |= CPU_UNNAMED_LIBC;
 		f->kinds[nr_user] = kind;

@@ -77,7 +77,7 @@ static bool knows_freed_before(const struct model *m)
 {
 	size_t i;
 
-	if (m->report.recording.sample_period <= 1)
+	if (m->report.recording.sample_period == 1)
 		return true;
 	for (i = 0; i < m->nr_procs; i++) {
 		if (m->procs[i].has_calls && !m->procs[i].from_start)
@@ -225,11 +225,22 @@ static int finish_sites(struct model *m)
 	return 0;
 }
 
+/* A probe that is on no entry point is on the preload library's hook. */
+static const char *method_of(const struct model *m, const char *otherwise)
+{
+	for (size_t i = 0; i < m->nr_probes; i++) {
+		if (m->probes[i].fn == CHURN_FN_NONE)
+			return "preload";
+	}
+	return otherwise;
+}
+
 static void finish_recording(struct model *m, const struct report_recording *rec, bool use_windows)
 {
 	struct report_recording *to = &m->report.recording;
 
 	*to = *rec;
+	to->method = method_of(m, rec->method);
 	to->has_windows = use_windows && m->nr_windows;
 	to->sample_period = m->nr_windows ? m->max_period : m->max_weight;
 }

@@ -181,6 +181,11 @@ bool names__is_allocator_dso(const char *dso)
 	return dso && in_table(allocator_dsos, base_name(dso));
 }
 
+bool names__is_own_library(const char *dso)
+{
+	return dso && !strcmp(base_name(dso), "libperf-churn.so");
+}
+
 static bool is_allocator_name(const char *sym, const char *dso)
 {
 	const char *const *prefix;

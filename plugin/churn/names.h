@@ -42,4 +42,7 @@ enum frame_kind names__classify(const struct names *n, const char *sym, const ch
 /** names__is_allocator_dso() - A C library or allocator library, by its file name. */
 bool names__is_allocator_dso(const char *dso);
 
+/** names__is_own_library() - The recorder's preload library, by its file name. */
+bool names__is_own_library(const char *dso);
+
 #endif /* PERF_CHURN_CHURN_NAMES_H */

@@ -16,6 +16,7 @@
 #include "perfdata/writer.h"
 #include "record_attach.h"
 #include "record_opts.h"
+#include "record_preload.h"
 #include "record_summary.h"
 #include "record_threads.h"
 #include "recording.h"
@@ -45,6 +46,7 @@ struct record {
 	struct follow *follow;
 	struct recording *recording;
 	bool traces_workload;	/* else the command only sets the duration */
+	struct record_preload preload;
 	char wanted[CPU_EVENT_MAX][64];	/* CPU events as they were asked for */
 	int workload_status;
 	bool workload_started, workload_ended;
@@ -87,10 +89,11 @@ static int start_workload_suspended(struct record *r)
 	int err;
 
 	if (!r->opts->command)
-		return 0;
+		return record_preload__choose(r->opts, false, &r->preload);
 	r->traces_workload = !r->opts->nr_pids && !r->opts->system_wide;
 	err = look_up_command(r->opts->command[0]);
-	return err ?: workload__new(r->opts->command, &r->workload);
+	return err ?: record_preload__choose(r->opts, r->traces_workload, &r->preload) ?:
+	       workload__new(r->opts->command, &r->workload);
 }
 
 /*
@@ -99,7 +102,7 @@ static int start_workload_suspended(struct record *r)
  */
 static bool wants_trace_events(const struct record *r)
 {
-	return r->opts->method == PROBE_AUTO && r->opts->period == 1 && r->traces_workload &&
+	return r->opts->method == PROBE_AUTO && !r->preload.wanted && r->opts->period == 1 && r->traces_workload &&
 	       !r->opts->no_inherit;
 }
 
@@ -155,6 +158,8 @@ static int load_probes(struct record *r)
 		.copy_room = { opts->churn_pages * page_bytes / 2, opts->pages * page_bytes / 2 },
 		.verify_every = opts->verify_stacks ? VERIFY_EVERY : 0,
 		.choose_threads = opts->no_inherit && !opts->system_wide,
+		.preload = r->preload.wanted,
+		.session = r->preload.session,
 	};
 	int err;
 
@@ -354,6 +359,9 @@ static void say_what_is_recorded(const struct record *r)
 {
 	size_t i;
 
+	if (r->preload.reason)
+		pr_info("%s: %s: probes are planted in the allocator itself (uprobe).\n",
+			r->opts->command[0], r->preload.reason);
 	for (i = 0; i < r->opts->nr_events; i++) {
 		if (strcmp(r->wanted[i], r->opts->events[i].name))
 			pr_info("No hardware counter for '%s' here: recording '%s' instead.\n",
@@ -487,7 +495,7 @@ static int exit_status(struct record *r, int err)
 
 	if (err)
 		return 1;
-	if (r->opts->strict && (record_summary__nr_lost(counts) || counts->nr_gaps)) {
+	if (r->opts->strict && (record_summary__nr_lost(counts) || counts->nr_gaps || counts->nr_unhooked)) {
 		pr_err("--strict: the recording is not complete\n");
 		return 1;
 	}

@@ -5,7 +5,9 @@
 
 #include "list_objects.h"
 
+#include "probe/preload_fit.h"
 #include "probe/probe.h"
+#include "record_preload.h"
 #include "target/command.h"
 #include "target/images.h"
 #include "target/process.h"
@@ -39,6 +41,11 @@ static int add_file(struct list_objects *list, const struct process_image *file)
 	}
 	if (err)
 		return err;
+	/* Our own library's hook is no place that calls pass. */
+	if (image->counter_offset) {
+		probe_image__free(image);
+		return 0;
+	}
 	err = append(list, image);
 	if (err)
 		probe_image__free(image);
@@ -112,12 +119,18 @@ int list_objects__of_pids(const int *pids, int nr_pids, struct list_objects *ret
 		err = add_process(&files, pids[i]);
 	err = err ?: find_allocators(files.images, files.nr_images, ret);
 	image_list__exit(&files);
-	return err;
+	if (err)
+		return err;
+	for (i = 0; i < nr_pids && record_preload__loaded(pids[i]); i++)
+		;
+	ret->preloads = i == nr_pids;
+	return 0;
 }
 
 int list_objects__of_command(char **argv, struct list_objects *ret)
 {
 	struct process_image *files;
+	enum preload_fit fit;
 	size_t nr;
 	int err = workload__images(argv, &files, &nr);
 
@@ -129,6 +142,10 @@ int list_objects__of_command(char **argv, struct list_objects *ret)
 		return err;
 	err = find_allocators(files, nr, ret);
 	process_images__free(files, nr);
+	if (!err && !preload__judge(argv, &fit)) {
+		ret->preloads = fit == PRELOAD_FITS;
+		ret->why_not = preload_fit__text(fit);
+	}
 	return err;
 }
 

@@ -5,13 +5,21 @@
 #ifndef PERF_CHURN_CMD_LIST_OBJECTS_H
 #define PERF_CHURN_CMD_LIST_OBJECTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct probe_image;
 
+/**
+ * struct list_objects - What was found.
+ * @preloads: The target has our preload library, or will: record uses that, not probes on these.
+ * @why_not: Why a command will not; NULL otherwise.
+ */
 struct list_objects {
 	struct probe_image **images;
 	size_t nr;
+	bool preloads;
+	const char *why_not;
 };
 
 /**

@@ -74,10 +74,18 @@ static void print_image(FILE *out, const struct probe_costs *costs, const struct
 		print_probe(out, costs, image, &image->sites[i]);
 }
 
+static const char *preload_reason(const struct list_objects *list)
+{
+	if (list->preloads)
+		return "the target loads libperf-churn.so: only calls that are sampled pay for a probe";
+	return list->why_not ?: "the target runs without libperf-churn.so (perf churn run)";
+}
+
 void list_print__text(FILE *out, const struct list_objects *list, const struct probe_costs *costs)
 {
+	fprintf(out, "# preload  : %s: %s\n", list->preloads ? "yes" : "no", preload_reason(list));
 	if (costs)
-		fprintf(out, "# method   : %s: %s\n"
+		fprintf(out, "# uprobe   : %s: %s\n"
 			"# ns       : measured now, on a child of this program: CPU time that a call pays for its probe\n"
 			"#            when it is not sampled; median of batches, +- their median absolute deviation\n",
 			probe_method__name(costs->method), method_reason(costs->method));
@@ -124,6 +132,8 @@ void list_print__json(FILE *out, const struct list_objects *list, const struct p
 	json__open(&j, NULL, '{');
 	json__string(&j, "schema", "perf-churn-list/1");
 	json__bool(&j, "measured", costs);
+	json__bool(&j, "preload", list->preloads);
+	json__string(&j, "preload_reason", preload_reason(list));
 	json__string(&j, "method", costs ? probe_method__name(costs->method) : NULL);
 	json__string(&j, "reason", costs ? method_reason(costs->method) : NULL);
 	json__open(&j, "objects", '[');

@@ -69,14 +69,20 @@ static void fill_range(struct churn_range *to, const struct alloc_ranges *ranges
 /* Of several allocators that a program has loaded, one is in use. */
 static void warn_if_silent(const struct probe_site_stats *stats, size_t nr)
 {
-	const struct probe_image *img = nr ? stats[0].image : NULL;
+	const struct probe_image *img = NULL;
 	size_t i;
+
+	for (i = 0; i < nr && !img; i++)
+		img = stats[i].planted ? stats[i].image : NULL;
 
 	for (i = 0; i < nr; i++) {
 		if (stats[i].nr_hits)
 			return;
 	}
-	if (img)
+	if (img && img->counter_offset)
+		pr_warning("Nothing was heard of %s: the program does not allocate, or did not load it (--method=uprobe does without).\n",
+			   img->path);
+	else if (img)
 		pr_warning("No hits on %s, %s, ... of %s: the program does not allocate, or uses an allocator of its own.\n",
 			   img->sites[0].symbol, img->sites[img->nr_sites > 1].symbol, img->path);
 }
@@ -135,6 +141,8 @@ static int write_probes(struct pdwriter *out, const struct probe_site_stats *sta
 	__u64 ip;
 
 	for (size_t i = 0; i < nr && !err; i++) {
+		if (!stats[i].planted)
+			continue;
 		fill_probe(&probe, &stats[i]);
 		ip = place_probe(stats, nr, &stats[i], &pid);
 		err = own_sample__write(out, SYNTHETIC_PROBE_SAMPLE_ID, pid, ip, &probe,

@@ -21,6 +21,7 @@
 #define DEFAULT_FREQ_HZ		999
 #define DEFAULT_STACK_BYTES	8192
 #define DEFAULT_MAX_STACK	127	/* perf's */
+#define MAX_SAMPLE_BYTES	(1ULL << 30)
 #define MAX_PERIOD		(1ULL << 24)
 #define MAX_COMPRESSION_LEVEL	22	/* zstd's */
 #define DEFAULT_PAGES		128	/* 512 KB, as perf record */
@@ -42,6 +43,7 @@ static const char *const record_usage[] = {
 /* Options as they were typed, before anything is judged. */
 struct typed {
 	const char *events, *pids, *tids, *uid, *mmap_pages, *freq, *period, *delay, *method;
+	const char *sample_bytes;
 	const char *max_blocks, *max_stack, *output, *cpu_list, *call_graph, *level;
 	bool callchains, system_wide, quiet, strict, strict_freq, all_user, all_kernel;
 	bool no_inherit;
@@ -117,10 +119,15 @@ static bool pages_option(const char *text, size_t *ret)
 	return true;
 }
 
-static bool method_option(const char *text, enum probe_method *ret)
+static bool method_option(const char *text, struct record_opts *opts)
 {
-	if (!text || !strcmp(text, "auto") || !strcmp(text, "uprobe"))
+	enum probe_method *ret = &opts->method;
+
+	opts->may_preload = !text || !strcmp(text, "auto");
+	if (opts->may_preload || !strcmp(text, "uprobe"))
 		*ret = PROBE_AUTO;
+	else if (!strcmp(text, "preload"))
+		*ret = PROBE_PRELOAD;
 	else if (!strcmp(text, "uprobe-session"))
 		*ret = PROBE_SESSION;
 	else if (!strcmp(text, "uprobe-multi"))
@@ -128,7 +135,7 @@ static bool method_option(const char *text, enum probe_method *ret)
 	else if (!strcmp(text, "uprobe-event"))
 		*ret = PROBE_EVENT;
 	else {
-		pr_err("--method %s: not known, use auto, uprobe, uprobe-session, uprobe-multi or uprobe-event\n",
+		pr_err("--method %s: not known, use auto, preload, uprobe, uprobe-session, uprobe-multi or uprobe-event\n",
 		       text);
 		return false;
 	}
@@ -266,12 +273,29 @@ static bool output_option(const char *text, struct record_opts *opts)
 	return text && text[0];
 }
 
+static bool bytes_option(const struct typed *t, struct record_opts *opts)
+{
+	if (!t->sample_bytes)
+		return true;
+	if (parse_size(t->sample_bytes, 1, MAX_SAMPLE_BYTES, &opts->sample_bytes)) {
+		pr_err("--bytes %s: must be a number of bytes or a size like 512K, at most 1G\n",
+		       t->sample_bytes);
+		return false;
+	}
+	if (opts->period || !(opts->may_preload || opts->method == PROBE_PRELOAD)) {
+		pr_err("--bytes is for --method=preload, and excludes -c\n");
+		return false;
+	}
+	opts->method = PROBE_PRELOAD;
+	return true;
+}
+
 static bool judge(const struct typed *t, struct record_opts *opts)
 {
 	if (!output_option(t->output, opts) || !call_graph_option(t->call_graph, opts) ||
 	    !judge_numbers(t, opts) || !judge_target(t, opts) ||
-	    !method_option(t->method, &opts->method) || !cpu_option(t->cpu_list, opts) ||
-	    !uid_option(t->uid, &opts->uid) || !judge_events(t, opts))
+	    !method_option(t->method, opts) || !cpu_option(t->cpu_list, opts) ||
+	    !bytes_option(t, opts) || !uid_option(t->uid, &opts->uid) || !judge_events(t, opts))
 		return false;
 	opts->quiet = t->quiet;
 	opts->verbose = t->verbose;
@@ -380,6 +404,8 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 		OPT_BOOLEAN(0, "strict-freq", &t.strict_freq, "Fail when -F is more than the kernel allows"),
 		OPT_STRING('c', "count", &t.period, "n",
 			   "Sample one allocation in n, at random; 1: all (default: about 1000 a second and CPU)"),
+		OPT_STRING(0, "bytes", &t.sample_bytes, "n",
+			   "Sample one allocated byte in n, like 512K, instead of calls; for --method=preload"),
 		OPT_BOOLEAN('g', NULL, &t.callchains, "Record callchains (the default)"),
 		OPT_STRING(0, "call-graph", &t.call_graph, "auto|fp|dwarf[,size]",
 			   "Callchains by CFI, by frame pointers, from stack copies of so many bytes (default auto; 8192); --no-call-graph: none"),
@@ -400,8 +426,8 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 		OPT_STRING('m', "mmap-pages", &t.mmap_pages, "pages",
 			   "Ring buffer per CPU, in pages or like 16M (default: CPU events 512K, with dwarf 4M; churn events 1M, with -c 1 or dwarf 16M)"),
 		OPT_STRING('D', "delay", &t.delay, "ms", "Wait so many ms after the start before recording"),
-		OPT_STRING(0, "method", &t.method, "auto|uprobe|...",
-			   "How to hook: auto, uprobe, uprobe-session, uprobe-multi, uprobe-event (default auto)"),
+		OPT_STRING(0, "method", &t.method, "auto|preload|uprobe|...",
+			   "How to hook: auto, preload, uprobe, uprobe-session, uprobe-multi, uprobe-event (default auto)"),
 		OPT_STRING(0, "max-blocks", &t.max_blocks, "n",
 			   "Sampled blocks followed to their free at a time (default 131072, 1048576 with -c 1)"),
 		OPT_BOOLEAN(0, "all-user", &t.all_user, "CPU events in user space only"),

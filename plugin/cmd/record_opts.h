@@ -14,6 +14,8 @@
 /**
  * struct record_opts - What the user asked `perf churn record` for.
  * @period: 0: adapt to about 1000 samples a second and CPU.
+ * @sample_bytes: --bytes: sample one byte in so many instead; 0: calls.
+ * @may_preload: --method=auto: PROBE_AUTO may become PROBE_PRELOAD.
  * @pids, @nr_pids: Processes of -p or -u, or of the threads of -t.
  * @tids, @nr_tids: The threads of -t.
  * @compression_level: 0: none.
@@ -26,6 +28,7 @@ struct record_opts {
 	size_t nr_events;
 	__u64 freq_hz;
 	__u64 period;
+	__u64 sample_bytes;
 	enum callgraph callgraph;
 	__u32 stack_bytes;
 	__u32 max_stack;
@@ -49,6 +52,7 @@ struct record_opts {
 	int *cpus;
 	int nr_cpus;
 	enum probe_method method;
+	bool may_preload;
 	__u32 max_blocks;
 	char **command;
 	int argc;		/* the whole command line, for the file */

@@ -67,6 +67,13 @@ static void print_gaps(const struct recording_counts *c)
 			   c->nr_gaps, mean_ms);
 }
 
+static void print_unhooked(const struct recording_counts *c)
+{
+	if (c->nr_unhooked)
+		pr_warning("%llu %s without the preload library: what they allocated is missing (--method=uprobe records it)\n",
+			   c->nr_unhooked, plural(c->nr_unhooked, "program ran", "programs ran"));
+}
+
 /* "222 cycles, 210 instructions" */
 static void list_events(const struct record_opts *opts, const struct recording_counts *c, char *buf,
 			size_t bytes)
@@ -98,6 +105,7 @@ void record_summary__print(const struct record_opts *opts, const struct recordin
 	print_full_rings(opts, c);
 	print_losses(c);
 	print_gaps(c);
+	print_unhooked(c);
 	if (cut_short) {
 		pr_info("[ perf churn record: Cut short, %.3f MB in %s ]\n", file_mb, opts->output);
 		return;

@@ -451,7 +451,9 @@ static int govern(struct recording *r, __u64 now)
 {
 	__u64 hits, period;
 
-	if (r->opts->period)
+	if (probes__method(r->probes) == PROBE_PRELOAD)
+		r->period = probes__hook_period(r->probes);
+	if (r->opts->period || probes__method(r->probes) == PROBE_PRELOAD)
 		return 0;
 	hits = count_hits(r);
 	/* About half the hits are allocations, the other half frees. */
@@ -511,6 +513,7 @@ int recording__finish(struct recording *r)
 	take_notes(r, false);
 	err = settle_last(r);
 	r->counts.nr_uncounted = probes__nr_uncounted(r->probes);
+	r->counts.nr_unhooked = follow__nr_unhooked(r->follow);
 	/* With -a there are always programs that sleep. */
 	err = err ?: close_windows(r, r->end_ns) ?: write_stacks(r) ?:
 	      own_samples__write_images(r->out, r->probes,

@@ -23,6 +23,7 @@ struct callchains;
  * @nr_allocations: Exact number of allocations of all processes.
  * @nr_lost_output, @nr_lost_map, @nr_lost_inflight: Churn samples lost, by cause.
  * @nr_lost_cpu: CPU samples lost to full rings.
+ * @nr_unhooked: Programs that allocated without the preload library that others were seen by.
  * @nr_uncounted: Hits of processes beyond those that can have totals at a time.
  * @nr_repaired: Churn callchains into which the caller was put.
  * @gap_ns: Sum of the times processes ran before they had probes, @nr_gaps of them.
@@ -33,6 +34,7 @@ struct recording_counts {
 	__u64 nr_allocations, nr_hits;
 	__u64 nr_lost_output, nr_lost_map, nr_lost_inflight, nr_lost_cpu, nr_malformed;
 	__u64 nr_repaired;
+	__u64 nr_unhooked;
 	__u64 nr_uncounted;
 	__u64 nr_gaps, gap_ns;
 };

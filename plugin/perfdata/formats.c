@@ -31,7 +31,7 @@
 	"{ 8, \"pvalloc\" }, { 9, \"free\" }"
 #define FLAG_NAMES \
 	"{ 0x1, \"MOVED\" }, { 0x2, \"UNSEEN\" }, { 0x4, \"CROSS_THREAD\" }, " \
-	"{ 0x8, \"REPAIRED\" }, { 0x10, \"INHERITED\" }"
+	"{ 0x8, \"REPAIRED\" }, { 0x10, \"INHERITED\" }, { 0x20, \"PRELOAD\" }"
 
 #define HOW_NAMES \
 	"{ 1, \"symtab\" }, { 2, \"debug\" }, { 3, \"calls\" }, { 4, \"object\" }"

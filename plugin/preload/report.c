@@ -28,7 +28,7 @@ bool report__is_borrowed(struct process *p)
 void report__fill(struct process *p, struct slot *slot, struct preload_call *call)
 {
 	call->session = p->settings->session;
-	call->period = slot->period;
+	call->period = p->settings->by_bytes ? 0 : slot->period;
 	slot->reported_ms = process__coarse_ms();
 	slot__take(slot, &call->since);
 }

@@ -306,6 +306,38 @@ int elf_file__offset(const struct elf_file *file, __u64 vaddr, __u64 *ret)
 	return 0;
 }
 
+static int data_offset(const struct elf_file *file, const GElf_Sym *sym, __u64 *ret)
+{
+	GElf_Phdr phdr;
+
+	for (size_t i = 0; i < file->nr_phdrs; i++) {
+		if (!gelf_getphdr(file->elf, i, &phdr) || phdr.p_type != PT_LOAD ||
+		    sym->st_value < phdr.p_vaddr || phdr.p_filesz < sym->st_size ||
+		    sym->st_value - phdr.p_vaddr > phdr.p_filesz - sym->st_size)
+			continue;
+		*ret = sym->st_value - phdr.p_vaddr + phdr.p_offset;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int elf_file__variable(const struct elf_file *file, const char *name, __u64 *ret)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = next_table(file, NULL, SHT_DYNSYM, sizeof(Elf64_Sym), &shdr);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	GElf_Sym sym;
+
+	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
+		const char *found = elf_strptr(file->elf, shdr.sh_link, sym.st_name);
+
+		if (GELF_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_shndx != SHN_UNDEF && found &&
+		    !strcmp(found, name))
+			return data_offset(file, &sym, ret);
+	}
+	return -ENOENT;
+}
+
 long elf_file__read(const struct elf_file *file, __u64 vaddr, void *buf, size_t nr_bytes)
 {
 	GElf_Phdr phdr;

@@ -93,6 +93,14 @@ bool elf_file__is_shared(const struct elf_file *file);
 int elf_file__offset(const struct elf_file *file, __u64 vaddr, __u64 *ret);
 
 /**
+ * elf_file__variable() - Where an exported variable stands in the file.
+ * @ret: Set on success only.
+ *
+ * Return: 0, or -ENOENT when there is none of that name, or it is not in the file (.bss).
+ */
+int elf_file__variable(const struct elf_file *file, const char *name, __u64 *ret);
+
+/**
  * elf_file__read() - Read code.
  * @nr_bytes: At most this many; fewer when the segment or the file ends before.
  *

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bpf/churn.h"
+#include "bpf/preload.h"
 #include "families.h"
 #include "probe.h"
 
@@ -45,7 +46,7 @@ static const char *const internals[] = {
 
 static const char *const libraries[] = {
 	"libjemalloc.so*", "libtcmalloc*.so*", "libmimalloc*.so*", "libumem.so*", "libhoard.so*",
-	"libsnmalloc*.so*", NULL
+	"libsnmalloc*.so*", PRELOAD_LIBRARY, NULL
 };
 
 static const struct family families[] = {

@@ -7,6 +7,7 @@
 #include "bpf/churn.h"
 #include "elf_file.h"
 #include "families.h"
+#include "hook.h"
 #include "probe.h"
 #include "relay.h"
 #include "site.h"
@@ -306,7 +307,9 @@ int probe_image__new(const char *path, const char *name, struct probe_image **re
 
 	if (err)
 		return err;
-	err = scan_image(file, name, ret);
+	err = hook_image__new(file, name, ret);
+	if (err == -ENOENT)
+		err = scan_image(file, name, ret);
 	elf_file__close(file);
 	return err;
 }

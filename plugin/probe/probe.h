@@ -46,6 +46,8 @@ struct probe_site {
  *	thread cache at thread exit), realloc's own among them. A call from there is no free by
  *	the program. Only filled for shared objects of glibc, where the program's own calls come
  *	through the PLT.
+ * @counter_offset: Of our preload library, whose sites are its two hooks: file offset of the
+ *	counter that tells it of listeners. 0: an allocator.
  */
 struct probe_image {
 	const char *family;
@@ -55,6 +57,7 @@ struct probe_image {
 	size_t nr_sites;
 	__s64 internal_free[PROBE_MAX_INTERNAL];
 	size_t nr_internal_free;
+	__u64 counter_offset;
 };
 
 /**

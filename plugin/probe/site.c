@@ -269,13 +269,15 @@ static bool init_formatter(ZydisFormatter *formatter)
 						      ZYAN_FALSE));
 }
 
-static void print_insn(const ZydisDecoder *decoder, const struct site_code *code, struct site *site)
+static void describe_insn(const ZydisDecoder *decoder, const struct site_code *code, struct site *site)
 {
 	ZydisFormatter formatter;
 	struct decoded d;
 
 	snprintf(site->insn, sizeof(site->insn), "?");
-	if (!decode(decoder, code, site->delta, &d) || !init_formatter(&formatter))
+	if (!decode(decoder, code, site->delta, &d))
+		return;
+	if (!init_formatter(&formatter))
 		return;
 	/* Text that does not fit is cut, but always terminated. */
 	ZydisFormatterFormatInstruction(&formatter, &d.insn, d.ops, d.insn.operand_count_visible,
@@ -313,5 +315,5 @@ void site__choose(const struct site_code *code, unsigned int nr_args, struct sit
 	} else {
 		ret->delta = behind_long_nops(&decoder, code);
 	}
-	print_insn(&decoder, code, ret);
+	describe_insn(&decoder, code, ret);
 }

@@ -14,6 +14,7 @@ struct attach_sites {
 	const char *path;		/* opens here; no blanks in it */
 	const unsigned long *offsets;	/* file offsets */
 	const __u64 *cookies;		/* CHURN_COOKIE() */
+	const unsigned long *counters;	/* file offsets of reference counters, NULL: none */
 	size_t nr;
 };
 

@@ -27,6 +27,7 @@ int attach_multi(int prog_fd, int attach_type, const struct attach_sites *sites,
 	attr.link_create.uprobe_multi.path = (__u64)(unsigned long)sites->path;
 	attr.link_create.uprobe_multi.offsets = (__u64)(unsigned long)sites->offsets;
 	attr.link_create.uprobe_multi.cookies = (__u64)(unsigned long)sites->cookies;
+	attr.link_create.uprobe_multi.ref_ctr_offsets = (__u64)(unsigned long)sites->counters;
 	attr.link_create.uprobe_multi.cnt = sites->nr;
 	attr.link_create.uprobe_multi.pid = pid;
 	attr.link_create.uprobe_multi.flags = on_return ? BPF_F_UPROBE_MULTI_RETURN : 0;

@@ -15,6 +15,7 @@
 #include "finish.h"
 
 #include "bpf/churn.h"
+#include "bpf/preload.h"
 
 /* Positions of bp, sp and ip in PERF_REG_X86_* order. */
 #define REG_SP	7
@@ -41,6 +42,7 @@ struct parts {
 	size_t stack;		/* at its u64 size */
 	__u64 caller, weight;
 	__u32 event_id;
+	__u32 flags;
 };
 
 static __u64 load_u64(const struct parts *p, size_t off)
@@ -83,12 +85,14 @@ static int parse_payload(struct parts *p, const char *raw, __u32 raw_bytes)
 		memcpy(&alloc, raw, sizeof(alloc));
 		p->caller = alloc.caller;
 		p->weight = alloc.weight;
+		p->flags = alloc.flags;
 		return 0;
 	}
 	if (p->event_id == CHURN_FREE_ID && raw_bytes >= sizeof(free)) {
 		memcpy(&free, raw, sizeof(free));
 		p->caller = free.caller;
 		p->weight = free.weight;
+		p->flags = free.flags;
 		return 0;
 	}
 	return -EINVAL;
@@ -152,6 +156,18 @@ static char *put_u64(char *to, __u64 value)
 	return put(to, &value, sizeof(value));
 }
 
+/* The allocator's frame may stand above the caller, or several of the preload library. 0: not there. */
+static size_t find_caller(const struct parts *p, size_t first, size_t from)
+{
+	size_t i, last = from + (p->flags & CHURN_F_PRELOAD ? PRELOAD_MAX_FRAMES : 1);
+
+	for (i = from; i < p->nr_ips && i <= last; i++) {
+		if (load_u64(p, first + i * 8) == p->caller)
+			return i;
+	}
+	return 0;
+}
+
 /*
  * With a caller: [USER, caller - 1, what follows the allocator's frame]. Kernel entries (there are
  * none in a uprobe, but a later kernel may differ) stay in front.
@@ -176,14 +192,11 @@ static char *put_chain(char *to, const struct parts *p, struct finish_result *re
 	}
 	to = put_u64(to, p->caller - 1);
 	nr++;
-	/* i: at the marker; i + 1: the allocator's frame, or the caller itself */
-	skip_at = i + 1;
-	if (skip_at >= p->nr_ips || load_u64(p, first + skip_at * 8) != p->caller) {
-		skip_at++;
-		if (skip_at >= p->nr_ips || load_u64(p, first + skip_at * 8) != p->caller) {
-			result->repaired = true;
-			skip_at--;
-		}
+	/* i: at the marker; behind it the allocator's frames, or the preload library's, or the caller. */
+	skip_at = find_caller(p, first, i + 1);
+	if (!skip_at) {
+		result->repaired = true;
+		skip_at = i + 1;
 	}
 	for (i = skip_at + 1; i < p->nr_ips; i++, nr++)
 		to = put_u64(to, load_u64(p, first + i * 8));

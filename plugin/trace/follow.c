@@ -15,9 +15,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "follow.h"
 
+#include "hooked.h"
 #include "probe/probe.h"
 #include "probes.h"
 #include "target/process.h"
@@ -38,6 +40,7 @@ struct order {
 	enum order_kind kind;
 	pid_t pid, ppid;
 	__u64 time_ns;
+	__u64 dev, ino;			/* ORDER_MMAP; on some file systems not those that stat(2) has */
 	char path[];
 };
 
@@ -48,7 +51,7 @@ struct note {
 
 struct follow {
 	struct probes *probes;
-	bool system_wide;
+	bool everywhere;		/* probes are in each process that maps a file */
 	bool no_children;
 	__u64 ready_ns;			/* all that was there at the start is attached */
 
@@ -57,6 +60,7 @@ struct follow {
 	size_t nr_files;
 	size_t nr_images;
 	struct hashmap *attached;	/* pid << 32 | image index, to nothing */
+	struct hooked *hooked;		/* with PROBE_PRELOAD only */
 
 	pthread_t thread;
 	bool running;
@@ -89,11 +93,15 @@ int follow__new(struct probes *probes, bool system_wide, struct follow **ret)
 		return -ENOMEM;
 	}
 	f->probes = probes;
-	f->system_wide = system_wide;
+	f->everywhere = system_wide || probes__everywhere(probes);
 	f->last = &f->first;
 	f->last_note = &f->first_note;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->wake, NULL);
+	if (probes__method(probes) == PROBE_PRELOAD && hooked__new(&f->hooked)) {
+		follow__free(f);
+		return -ENOMEM;
+	}
 	*ret = f;
 	return 0;
 }
@@ -112,6 +120,7 @@ void follow__free(struct follow *f)
 		probe_image__free(f->files[i].image);
 	free(f->files);
 	hashmap__free(f->attached);
+	hooked__free(f->hooked);
 	pthread_cond_destroy(&f->wake);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
@@ -155,6 +164,11 @@ bool follow__next_note(struct follow *f, struct follow_note *ret)
 	return true;
 }
 
+size_t follow__nr_unhooked(const struct follow *f)
+{
+	return f->hooked ? hooked__nr_without(f->hooked) : 0;
+}
+
 size_t follow__nr_images(const struct follow *f)
 {
 	return f->nr_images;
@@ -189,17 +203,30 @@ static void report_sites(const struct probe_image *img)
 	}
 }
 
-/* Has this file an allocator? Scanned once, whatever the number of processes that map it. */
-static struct known_file *know_file(struct follow *f, __u64 dev, __u64 ino, const char *open_path,
-				    const char *name)
+static bool is_probed(const struct follow *f, const struct known_file *file)
 {
-	struct known_file *file;
+	return file->image && probes__plants(f->probes, file->image);
+}
+
+static struct known_file *find_file(const struct follow *f, __u64 dev, __u64 ino)
+{
 	size_t i;
 
 	for (i = 0; i < f->nr_files; i++) {
 		if (f->files[i].dev == dev && f->files[i].ino == ino)
 			return &f->files[i];
 	}
+	return NULL;
+}
+
+/* Has this file an allocator? Scanned once, whatever the number of processes that map it. */
+static struct known_file *know_file(struct follow *f, __u64 dev, __u64 ino, const char *open_path,
+				    const char *name)
+{
+	struct known_file *file = find_file(f, dev, ino);
+
+	if (file)
+		return file;
 	file = add_file(f, dev, ino);
 	if (!file || probe_image__new(open_path, name, &file->image))
 		return file;
@@ -209,13 +236,14 @@ static struct known_file *know_file(struct follow *f, __u64 dev, __u64 ino, cons
 		return file;
 	}
 	f->nr_images++;
-	report_sites(file->image);
+	if (is_probed(f, file))
+		report_sites(file->image);
 	return file;
 }
 
 static long attach_key(const struct follow *f, const struct known_file *file, pid_t pid)
 {
-	return (long)(f->system_wide ? 0 : pid) << 32 | file->index;
+	return (long)(f->everywhere ? 0 : pid) << 32 | file->index;
 }
 
 static bool is_attached(const struct follow *f, const struct known_file *file, pid_t pid)
@@ -234,7 +262,7 @@ static int attach(struct follow *f, const struct known_file *file, pid_t pid)
 
 	if (is_attached(f, file, pid))
 		return 0;
-	err = probes__attach(f->probes, file->index, f->system_wide ? -1 : pid);
+	err = probes__attach(f->probes, file->index, f->everywhere ? -1 : pid);
 	return err ?: mark_attached(f, file, pid);
 }
 
@@ -249,11 +277,13 @@ int follow__add_images(struct follow *f, pid_t pid, const struct process_image *
 				 images[i].path);
 		if (!file)
 			return -ENOMEM;
-		if (!file->image)
+		if (!is_probed(f, file))
 			continue;
 		err = attach(f, file, pid);
 		if (err)
 			return err;
+		if (f->hooked)
+			hooked__load(f->hooked, pid);
 		nr_found++;
 	}
 	return nr_found;
@@ -309,8 +339,16 @@ static void queue_mmap(struct follow *f, const struct perf_event_header *record)
 {
 	const struct mmap2_record *m = (const void *)record;
 
-	if (mmap2_record__is_code(m) && is_file_name(m->filename))
-		queue_order(f, new_order(ORDER_MMAP, m->pid, track_record__time(record), m->filename));
+	struct order *o;
+
+	if (!mmap2_record__is_code(m) || !is_file_name(m->filename))
+		return;
+	o = new_order(ORDER_MMAP, m->pid, track_record__time(record), m->filename);
+	if (o) {
+		o->dev = makedev(m->maj, m->min);
+		o->ino = m->ino;
+	}
+	queue_order(f, o);
 }
 
 void follow__record(struct follow *f, const struct perf_event_header *record)
@@ -350,10 +388,12 @@ static void on_birth(struct follow *f, const struct order *o)
 	bool inherited = probes__inherited(f->probes) && o->time_ns > f->ready_ns, late = false;
 	size_t i;
 
-	if (f->system_wide || f->no_children)
+	if (f->hooked)
+		hooked__fork(f->hooked, o->ppid, o->pid);
+	if (f->everywhere || f->no_children)
 		return;
 	for (i = 0; i < f->nr_files; i++) {
-		if (!f->files[i].image || !is_attached(f, &f->files[i], o->ppid))
+		if (!is_probed(f, &f->files[i]) || !is_attached(f, &f->files[i], o->ppid))
 			continue;
 		if (inherited) {
 			mark_attached(f, &f->files[i], o->pid);
@@ -368,28 +408,51 @@ static void on_birth(struct follow *f, const struct order *o)
 		add_note(f, o->pid, clock__now_ns() - o->time_ns);
 }
 
-static void on_mmap(struct follow *f, const struct order *o)
+static void note_hooked(struct follow *f, const struct known_file *file, pid_t pid)
 {
-	struct known_file *file;
+	if (!f->hooked || !file->image)
+		return;
+	if (is_probed(f, file))
+		hooked__load(f->hooked, pid);
+	else
+		hooked__allocator(f->hooked, pid);
+}
+
+/* By the process's own view of its files, as long as it lives. */
+static struct known_file *know_mapped(struct follow *f, const struct order *o)
+{
+	struct known_file *file = NULL;
 	struct stat st;
 	char *path;
 
 	if (asprintf(&path, "/proc/%d/root%s", o->pid, o->path) < 0)
-		return;
-	if (!stat(path, &st) && S_ISREG(st.st_mode)) {
+		return NULL;
+	if (!stat(path, &st) && S_ISREG(st.st_mode))
 		file = know_file(f, st.st_dev, st.st_ino, path, o->path);
-		if (file && file->image && !is_attached(f, file, o->pid) &&
-		    !attach(f, file, o->pid))
-			add_note(f, o->pid, clock__now_ns() - o->time_ns);
-	}
 	free(path);
+	return file;
+}
+
+static void on_mmap(struct follow *f, const struct order *o)
+{
+	struct known_file *file = find_file(f, o->dev, o->ino);
+
+	if (!file)
+		file = know_mapped(f, o);
+	if (!file)
+		return;
+	note_hooked(f, file, o->pid);
+	if (is_probed(f, file) && !is_attached(f, file, o->pid) && !attach(f, file, o->pid))
+		add_note(f, o->pid, clock__now_ns() - o->time_ns);
 }
 
 static void on_end(struct follow *f, const struct order *o)
 {
 	size_t i;
 
-	if (!f->system_wide) {
+	if (f->hooked)
+		hooked__reset(f->hooked, o->pid);
+	if (!f->everywhere) {
 		for (i = 0; i < f->nr_files; i++)
 			hashmap__delete(f->attached, attach_key(f, &f->files[i], o->pid),
 					NULL, NULL);
@@ -409,6 +472,8 @@ static void carry_out(struct follow *f, const struct order *o)
 		on_mmap(f, o);
 		break;
 	case ORDER_EXEC:
+		if (f->hooked)
+			hooked__reset(f->hooked, o->pid);
 		probes__drop_blocks(f->probes, o->pid, o->time_ns);
 		break;
 	case ORDER_EXIT:

@@ -30,7 +30,7 @@ void follow__free(struct follow *f);
 /**
  * follow__add_process() - Attach to the allocators that a running process maps.
  *
- * Return: Number of allocators it has; -ESRCH when it is gone; another negative errno, printed.
+ * Return: Number of images probed in it; -ESRCH when it is gone; another negative errno, printed.
  */
 int follow__add_process(struct follow *f, pid_t pid);
 
@@ -64,6 +64,9 @@ struct follow_note {
 
 /** follow__next_note() - Take the oldest note. Return: false when there is none. */
 bool follow__next_note(struct follow *f, struct follow_note *ret);
+
+/** follow__nr_unhooked() - With PROBE_PRELOAD: programs that allocate without the library, see hooked.h. */
+size_t follow__nr_unhooked(const struct follow *f);
 
 /** follow__nr_images() - Allocator objects found so far. */
 size_t follow__nr_images(const struct follow *f);

@@ -28,6 +28,8 @@ static void choose_programs(struct churn_bpf *skel, enum probe_method method, bo
 	bool session = method == PROBE_SESSION, multi = method == PROBE_MULTI;
 	bool event = method == PROBE_EVENT;
 
+	bpf_program__set_autoload(skel->progs.churn_hook, method == PROBE_PRELOAD);
+
 	bpf_program__set_autoload(skel->progs.churn_session, session);
 	bpf_program__set_autoload(skel->progs.churn_multi, multi);
 	bpf_program__set_autoload(skel->progs.churn_multi_ret, multi);
@@ -55,6 +57,7 @@ static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int
 	skel->rodata->copy_room[1] = opts->copy_room[1];
 	skel->rodata->verify_every = opts->verify_every;
 	skel->rodata->tid_filtered = opts->choose_threads;
+	skel->rodata->only_session = opts->session;
 	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:
 	       bpf_map__set_max_entries(skel->maps.tid_selected,
 					opts->choose_threads ? MAX_CHOSEN_THREADS : 1) ?:
@@ -123,7 +126,9 @@ static bool link_is_known(const struct churn_bpf *skel, enum probe_method method
 	bool session = method == PROBE_SESSION;
 	int prog_fd, fd;
 
-	prog_fd = bpf_program__fd(session ? skel->progs.churn_session : skel->progs.churn_multi);
+	prog_fd = bpf_program__fd(session ? skel->progs.churn_session :
+				  method == PROBE_PRELOAD ? skel->progs.churn_hook :
+							    skel->progs.churn_multi);
 	fd = attach_multi(prog_fd, session ? TRACE_UPROBE_SESSION : TRACE_UPROBE_MULTI, &sites,
 			  0, false);
 	if (fd >= 0)
@@ -149,13 +154,15 @@ static int try_method(const struct probes_opts *opts, int nr_cpus, enum probe_me
 
 static int load_methods(const struct probes_opts *opts, int nr_cpus, struct loaded *ret)
 {
-	static const enum probe_method order[] = { PROBE_SESSION, PROBE_MULTI, PROBE_EVENT };
+	static const enum probe_method order[] = {
+		PROBE_PRELOAD, PROBE_SESSION, PROBE_MULTI, PROBE_EVENT,
+	};
 	size_t i;
 	int err;
 
 	if (opts->method != PROBE_AUTO)
 		return try_method(opts, nr_cpus, opts->method, ret);
-	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+	for (i = opts->preload ? 0 : 1; i < sizeof(order) / sizeof(order[0]); i++) {
 		err = try_method(opts, nr_cpus, order[i], ret);
 		if (!err || err == -EPERM || err == -ENOMEM)
 			return err;

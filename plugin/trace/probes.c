@@ -11,41 +11,12 @@
 
 #include "attach.h"
 #include "churn.skel.h"
-#include "load.h"
+#include "hook_site.h"
 #include "probe/probe.h"
-#include "probes.h"
+#include "probes_priv.h"
 #include "target/process.h"
 #include "util/files.h"
 #include "util/msg.h"
-
-struct image {
-	const struct probe_image *probe;
-	int fd;
-	char path[32];			/* of the fd, under /proc/self/fd */
-	size_t first_site;		/* number of its first site among all */
-	struct trace_events *events;	/* PROBE_EVENT only */
-};
-
-/* Descriptors that keep probes planted in one process. */
-struct attachment {
-	pid_t pid;
-	bool inherited;			/* children have copies */
-	int *fds;
-	int nr_fds;
-};
-
-struct probes {
-	struct loaded bpf;
-	int guard_fd;			/* PROBE_EVENT only, else -1 */
-	int nr_cpus;
-	struct image images[CHURN_MAX_IMAGES];
-	size_t nr_images;
-	size_t nr_sites;
-	struct attachment *attachments;
-	size_t nr_attachments;
-	/* Attaching follows forks in a thread of its own. */
-	pthread_mutex_t lock;
-};
 
 int probes__new(const struct probes_opts *opts, struct probes **ret)
 {
@@ -66,6 +37,7 @@ int probes__new(const struct probes_opts *opts, struct probes **ret)
 	err = load_programs(opts, p->nr_cpus, &p->bpf);
 	if (err)
 		goto err_free;
+	p->everywhere = p->bpf.method == PROBE_PRELOAD && opts->session;
 	if (p->bpf.method == PROBE_EVENT) {
 		trace_events__sweep();
 		p->guard_fd = trace_events__guard();
@@ -85,8 +57,11 @@ void probes__free(struct probes *p)
 	if (!p)
 		return;
 	probes__detach(p);
-	for (i = 0; i < p->nr_images; i++)
+	for (i = 0; i < p->nr_images; i++) {
 		close(p->images[i].fd);
+		if (p->images[i].trial_fd >= 0)
+			close(p->images[i].trial_fd);
+	}
 	if (p->guard_fd >= 0)
 		close(p->guard_fd);
 	churn_bpf__destroy(p->bpf.skel);
@@ -106,6 +81,7 @@ const char *probe_method__name(enum probe_method method)
 		[PROBE_SESSION] = "uprobe session",
 		[PROBE_MULTI] = "uprobe_multi",
 		[PROBE_EVENT] = "uprobe trace events",
+		[PROBE_PRELOAD] = "preload",
 	};
 
 	return names[method];
@@ -129,6 +105,16 @@ struct churn_bpf *probes__bpf(struct probes *p)
 bool probes__inherited(const struct probes *p)
 {
 	return p->bpf.method == PROBE_EVENT;
+}
+
+bool probes__everywhere(const struct probes *p)
+{
+	return p->everywhere;
+}
+
+bool probes__plants(const struct probes *p, const struct probe_image *image)
+{
+	return (p->bpf.method == PROBE_PRELOAD) == (image->counter_offset != 0);
 }
 
 int probes__set_output(struct probes *p, int cpu, int alloc_fd, int free_fd)
@@ -165,10 +151,73 @@ static int write_image_cfg(struct probes *p, __u32 index, const struct probe_ima
 
 static int hold_file(struct image *img, const char *open_path)
 {
+	img->trial_fd = -1;
 	img->fd = open(open_path, O_RDONLY | O_CLOEXEC);
 	if (img->fd < 0)
 		return -errno;
 	snprintf(img->path, sizeof(img->path), "/proc/self/fd/%d", img->fd);
+	return 0;
+}
+
+struct site_lists {
+	unsigned long offsets[CHURN_MAX_SITES];
+	__u64 cookies[CHURN_MAX_SITES];
+	unsigned long counters[CHURN_MAX_SITES];
+	struct attach_sites sites;
+};
+
+/* Only with a return probe does a free end that may call another free. */
+static bool has_return(const struct probe_image *img, const struct probe_site *site)
+{
+	return site->fn != CHURN_FN_FREE || img->may_forward;
+}
+
+static void list_sites(struct probes *p, size_t index, struct site_lists *lists, bool returns_only)
+{
+	const struct image *img = &p->images[index];
+	size_t i, n = 0;
+
+	for (i = 0; i < img->probe->nr_sites; i++) {
+		const struct probe_site *site = &img->probe->sites[i];
+
+		if (returns_only && !has_return(img->probe, site))
+			continue;
+		lists->offsets[n] = site->offset;
+		lists->counters[n] = img->probe->counter_offset;
+		lists->cookies[n] = CHURN_COOKIE(site->fn, img->first_site + i, index) |
+				    (img->probe->may_forward ? CHURN_COOKIE_WRAPS : 0);
+		n++;
+	}
+	lists->sites.path = img->path;
+	lists->sites.offsets = lists->offsets;
+	lists->sites.cookies = lists->cookies;
+	lists->sites.nr = n;
+	lists->sites.counters = img->probe->counter_offset ? lists->counters : NULL;
+}
+
+static int attach_hook(struct probes *p, size_t index, struct site_lists *lists, pid_t pid, int *fds)
+{
+	int fd;
+
+	if (!p->images[index].fast_hook)
+		lists->sites.nr = 1;
+	fd = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_hook), TRACE_UPROBE_MULTI,
+			  &lists->sites, pid, false);
+	fds[0] = fd;
+	return fd < 0 ? fd : 1;
+}
+
+static int try_fast_hook(struct probes *p, size_t index)
+{
+	struct site_lists *lists = calloc(1, sizeof(*lists));
+	struct image *img = &p->images[index];
+
+	if (!lists)
+		return -ENOMEM;
+	list_sites(p, index, lists, false);
+	img->fast_hook = hook_site__fast_is_faster(bpf_program__fd(p->bpf.skel->progs.churn_hook),
+						   &lists->sites, &img->trial_fd);
+	free(lists);
 	return 0;
 }
 
@@ -194,44 +243,17 @@ int probes__add_image(struct probes *p, const struct probe_image *image, const c
 	}
 	p->images[p->nr_images].probe = image;
 	p->images[p->nr_images].first_site = p->nr_sites;
+	if (p->bpf.method == PROBE_PRELOAD && image->counter_offset)
+		err = try_fast_hook(p, p->nr_images);
+	if (err) {
+		close(p->images[p->nr_images].fd);
+		goto out;
+	}
 	p->nr_sites += image->nr_sites;
 	*index = p->nr_images++;
 out:
 	pthread_mutex_unlock(&p->lock);
 	return err;
-}
-
-struct site_lists {
-	unsigned long offsets[CHURN_MAX_SITES];
-	__u64 cookies[CHURN_MAX_SITES];
-	struct attach_sites sites;
-};
-
-/* Only with a return probe does a free end that may call another free. */
-static bool has_return(const struct probe_image *img, const struct probe_site *site)
-{
-	return site->fn != CHURN_FN_FREE || img->may_forward;
-}
-
-static void list_sites(struct probes *p, size_t index, struct site_lists *lists, bool returns_only)
-{
-	const struct image *img = &p->images[index];
-	size_t i, n = 0;
-
-	for (i = 0; i < img->probe->nr_sites; i++) {
-		const struct probe_site *site = &img->probe->sites[i];
-
-		if (returns_only && !has_return(img->probe, site))
-			continue;
-		lists->offsets[n] = site->offset;
-		lists->cookies[n] = CHURN_COOKIE(site->fn, img->first_site + i, index) |
-				    (img->probe->may_forward ? CHURN_COOKIE_WRAPS : 0);
-		n++;
-	}
-	lists->sites.path = img->path;
-	lists->sites.offsets = lists->offsets;
-	lists->sites.cookies = lists->cookies;
-	lists->sites.nr = n;
 }
 
 static int attach_session(struct probes *p, struct site_lists *lists, pid_t pid, int *fds)
@@ -325,7 +347,9 @@ static int plant(struct probes *p, size_t index, pid_t pid, bool inherit, int **
 		return -ENOMEM;
 	}
 	list_sites(p, index, lists, false);
-	if (p->bpf.method == PROBE_SESSION)
+	if (p->bpf.method == PROBE_PRELOAD)
+		nr = attach_hook(p, index, lists, link_pid, *fds);
+	else if (p->bpf.method == PROBE_SESSION)
 		nr = attach_session(p, lists, link_pid, *fds);
 	else if (p->bpf.method == PROBE_MULTI)
 		nr = attach_entry_and_return(p, index, lists, link_pid, *fds);
@@ -431,23 +455,6 @@ void probes__forget(struct probes *p, pid_t pid)
 	}
 }
 
-void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
-{
-	int fd = bpf_map__fd(p->bpf.skel->maps.live);
-	struct churn_live_key key, next;
-	struct churn_live rec;
-	bool more;
-
-	more = !bpf_map_get_next_key(fd, NULL, &next);
-	while (more) {
-		key = next;
-		more = !bpf_map_get_next_key(fd, &key, &next);
-		if (key.tgid == (__u64)pid && !bpf_map_lookup_elem(fd, &key, &rec) &&
-		    rec.time_ns < before_ns)
-			bpf_map_delete_elem(fd, &key);
-	}
-}
-
 void probes__start(struct probes *p)
 {
 	*(volatile bool *)&p->bpf.skel->bss->recording = true;
@@ -478,90 +485,4 @@ void probes__detach(struct probes *p)
 int probes__set_period(struct probes *p, __u64 period)
 {
 	return load_period(p->bpf.skel, period, 0);
-}
-
-static void add_hits(struct probe_site_stats *stats, const struct churn_site_hits *hits)
-{
-	stats->nr_hits += hits->nr_hits;
-	if (!hits->ip)
-		return;
-	stats->ip = hits->ip;
-	stats->pid = hits->tgid;
-}
-
-int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *ret_nr)
-{
-	struct churn_site_hits *per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
-	struct probe_site_stats *stats = calloc(p->nr_sites ?: 1, sizeof(*stats));
-	size_t img, i;
-	__u32 n = 0;
-	int cpu;
-
-	if (!per_cpu || !stats) {
-		free(per_cpu);
-		free(stats);
-		return -ENOMEM;
-	}
-	for (img = 0; img < p->nr_images; img++) {
-		for (i = 0; i < p->images[img].probe->nr_sites; i++, n++) {
-			stats[n].image = p->images[img].probe;
-			stats[n].open_path = p->images[img].path;
-			stats[n].site = i;
-			if (bpf_map__lookup_elem(p->bpf.skel->maps.site_hits, &n, sizeof(n), per_cpu,
-						 p->nr_cpus * sizeof(*per_cpu), 0))
-				continue;
-			for (cpu = 0; cpu < p->nr_cpus; cpu++)
-				add_hits(&stats[n], &per_cpu[cpu]);
-		}
-	}
-	free(per_cpu);
-	*ret = stats;
-	*ret_nr = n;
-	return 0;
-}
-
-static void add_totals(struct churn_totals *sum, const struct churn_totals *one)
-{
-	const __u64 *from = (const __u64 *)one;
-	__u64 *to = (__u64 *)sum;
-	size_t i;
-
-	for (i = 0; i < offsetof(struct churn_totals, malloc_ip) / sizeof(__u64); i++)
-		to[i] += from[i];
-	if (one->malloc_ip)
-		sum->malloc_ip = one->malloc_ip;
-}
-
-int probes__next_totals(struct probes *p, pid_t *pid, struct churn_totals *totals)
-{
-	__u32 key = *pid, next;
-	struct churn_totals *per_cpu;
-	int cpu, err;
-
-	err = bpf_map__get_next_key(p->bpf.skel->maps.totals, *pid ? &key : NULL, &next, sizeof(next));
-	if (err)
-		return -ENOENT;
-	per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
-	if (!per_cpu)
-		return -ENOMEM;
-	memset(totals, 0, sizeof(*totals));
-	err = bpf_map__lookup_elem(p->bpf.skel->maps.totals, &next, sizeof(next), per_cpu,
-				   p->nr_cpus * sizeof(*per_cpu), 0);
-	for (cpu = 0; !err && cpu < p->nr_cpus; cpu++)
-		add_totals(totals, &per_cpu[cpu]);
-	free(per_cpu);
-	*pid = next;
-	return 0;
-}
-
-void probes__drop_totals(struct probes *p, pid_t pid)
-{
-	__u32 key = pid;
-
-	bpf_map__delete_elem(p->bpf.skel->maps.totals, &key, sizeof(key), 0);
-}
-
-__u64 probes__nr_uncounted(const struct probes *p)
-{
-	return p->bpf.skel->bss->nr_uncounted;
 }

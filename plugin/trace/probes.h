@@ -27,12 +27,15 @@ struct probe_image;
  * @PROBE_MULTI: uprobe_multi links (6.6) for entries and for returns.
  * @PROBE_EVENT: Trace events opened as inherited perf events: any kernel, and no gap when a
  *	process forks, but every call pays for the return.
+ * @PROBE_PRELOAD: One uprobe_multi link on the hook of our preload library, which counts and picks;
+ *	the allocators themselves are only looked at. By PROBE_AUTO with probes_opts.preload only.
  */
 enum probe_method {
 	PROBE_AUTO,
 	PROBE_SESSION,
 	PROBE_MULTI,
 	PROBE_EVENT,
+	PROBE_PRELOAD,
 };
 
 /**
@@ -51,6 +54,10 @@ enum probe_method {
  *	time.
  * @verify_every: Of so many CPU samples one is copied, too; 0: none.
  * @choose_threads: Only threads named by probes__add_threads().
+ * @preload: PROBE_AUTO may become PROBE_PRELOAD: the target has the library.
+ * @session: With PROBE_PRELOAD: only programs that were started with this session (preload.h), and
+ *	probes are planted wherever the library is mapped, children and all; 0: only in the processes
+ *	attached to.
  */
 struct probes_opts {
 	enum probe_method method;
@@ -65,6 +72,8 @@ struct probes_opts {
 	__u64 copy_room[2];
 	__u32 verify_every;
 	bool choose_threads;
+	bool preload;
+	__u64 session;
 };
 
 /**
@@ -93,6 +102,12 @@ struct churn_bpf *probes__bpf(struct probes *p);
 
 /** probes__inherited() - Do children get the probes at fork, without our doing? */
 bool probes__inherited(const struct probes *p);
+
+/** probes__everywhere() - Are probes in all processes that map a file once it is attached? */
+bool probes__everywhere(const struct probes *p);
+
+/** probes__plants() - Does the method probe this image, or only look where its code is? */
+bool probes__plants(const struct probes *p, const struct probe_image *image);
 
 /**
  * probes__set_output() - Where samples of one CPU go.
@@ -159,15 +174,20 @@ void probes__detach(struct probes *p);
 /** probes__set_period() - Change the mean period of a sampled recording. */
 int probes__set_period(struct probes *p, __u64 period);
 
+/** probes__hook_period() - With PROBE_PRELOAD: the period in force where the library was last heard of. */
+__u64 probes__hook_period(const struct probes *p);
+
 /**
  * struct probe_site_stats - One probed instruction, for churn:probe.
  * @open_path: Opens the image's file, as long as the probes live.
+ * @planted: See probes__plants().
  * @pid, @ip: A process it was hit in and its address there; 0 when it was not hit.
  */
 struct probe_site_stats {
 	const struct probe_image *image;
 	const char *open_path;
 	size_t site;
+	bool planted;
 	__u64 nr_hits;
 	pid_t pid;
 	__u64 ip;

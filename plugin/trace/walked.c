@@ -10,6 +10,7 @@
 #include "walked.h"
 
 #include "bpf/churn.h"
+#include "bpf/preload.h"
 
 /* Offsets into the fixed part. */
 #define OFF_ID		8
@@ -133,17 +134,33 @@ static void finish_event(const struct walked *w, char *raw, __u64 caller, __u32 
 	memcpy(raw, &free, sizeof(free));
 }
 
-static __u64 recorded_caller(const struct walked *w)
+static __u64 recorded_caller(const struct walked *w, __u32 *flags)
 {
 	struct churn_alloc alloc;
 	struct churn_free free;
 
 	if (w->event_id == CHURN_ALLOC_ID) {
 		memcpy(&alloc, w->event, sizeof(alloc));
+		*flags = alloc.flags;
 		return alloc.caller;
 	}
 	memcpy(&free, w->event, sizeof(free));
+	*flags = free.flags;
 	return free.caller;
+}
+
+/* Frames of the preload library stand above the call in the program. */
+static __u32 frames_of_hook(__u64 caller, __u32 flags, const __u64 *ips, __u32 nr)
+{
+	__u32 i;
+
+	if (!(flags & CHURN_F_PRELOAD))
+		return 0;
+	for (i = 0; i < nr && i <= PRELOAD_MAX_FRAMES; i++) {
+		if (ips[i] == caller)
+			return i;
+	}
+	return 0;
 }
 
 static int finish_cpu(const struct walked *w, const __u64 *ips, __u32 nr, char *out)
@@ -165,10 +182,16 @@ static int finish_churn(const struct walked *w, const __u64 *ips, __u32 nr, char
 			bool *repaired)
 {
 	char *to = put(out, w->header, OFF_REST);
-	__u64 caller = nr ? ips[0] : recorded_caller(w), weight;
+	__u32 flags, skipped;
+	__u64 caller = recorded_caller(w, &flags), weight;
 	/* perf pads the raw part so that the sample's size is a multiple of 8. */
 	__u32 raw_bytes = ((w->event_bytes + 4 + 7) & ~7U) - 4;
 
+	skipped = frames_of_hook(caller, flags, ips, nr);
+	ips += skipped;
+	nr -= skipped;
+	if (nr)
+		caller = ips[0];
 	*repaired = !nr;
 	put_u64(out + OFF_IP, caller - 1);
 	to = put_u64(to, nr ? nr + 1 : 2);

@@ -4,6 +4,8 @@
  *
  *	with_counter /path/counter.so /tmp/dir/count command [args]
  *
+ * What LD_PRELOAD has already comes behind the counter.
+ *
  * env(1) would do, but it allocates before it executes the command: in the process that is counted,
  * yet without the counter.
  */
@@ -13,7 +15,7 @@
 
 #define MAX_ENV	4096
 
-static char preload[4200], out[4200];
+static char preload[8400], out[4200];
 static char *env[MAX_ENV];
 
 static int say(const char *what)
@@ -34,6 +36,8 @@ int main(int argc, char **argv)
 	env[nr++] = preload;
 	env[nr++] = out;
 	for (e = environ; *e && nr < MAX_ENV - 1; e++) {
+		if (!strncmp(*e, "LD_PRELOAD=", 11) && (*e)[11] && strlen(*e) < 4200)
+			strcat(strcat(preload, ":"), *e + 11);
 		if (strncmp(*e, "LD_PRELOAD=", 11) && strncmp(*e, "COUNTER_OUT=", 12))
 			env[nr++] = *e;
 	}
