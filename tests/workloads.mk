@@ -4,7 +4,8 @@
 #
 #	make -f tests/workloads.mk OUTPUT=build
 #
-# leaves build/tests/workloads/NAME, build/tests/counter.so, counter_dump and with_counter. CFLAGS of
+# leaves build/tests/workloads/NAME, build/tests/counter.so, counter_dump and with_counter, and what
+# tools/bench/compare runs in build/bench. CFLAGS of
 # the environment are ignored on purpose: the numbers in the programs' comments, the lines that
 # annotate shows and the absence of tail calls belong to the test.
 OUTPUT ?= build
@@ -15,6 +16,8 @@ src := tests/workloads
 out := $(OUTPUT)/tests
 names := $(filter-out bump_static,$(basename $(notdir $(wildcard $(src)/*.c))))
 progs := $(addprefix $(out)/workloads/,$(names) cxx_new bump_static loop_stripped)
+bench_progs := $(patsubst tools/%.c,$(OUTPUT)/%,$(wildcard tools/bench/*.c))
+bench_progs := $(bench_progs:%/gate=%/gate.so)
 
 # Frame pointers, no tail calls; malloc is no builtin, or gcc drops pairs it thinks useless.
 WL_FLAGS := -O2 -g -Wall -Wextra -Wno-alloc-size-larger-than -fno-omit-frame-pointer \
@@ -28,7 +31,7 @@ endif
 
 .DELETE_ON_ERROR:
 .PHONY: workloads stacks
-workloads: $(progs) stacks $(out)/counter.so $(out)/counter_dump $(out)/with_counter
+workloads: $(progs) stacks $(out)/counter.so $(out)/counter_dump $(out)/with_counter $(bench_progs)
 
 $(out)/workloads:
 	$(Q)mkdir -p $@
@@ -64,5 +67,15 @@ $(out)/counter_dump: tests/preload/counter_dump.c tests/preload/counter.h | $(ou
 $(out)/with_counter: tests/preload/with_counter.c | $(out)/workloads
 	$(call msg,CC)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -o $@ $<
+
+$(OUTPUT)/bench/%.so: tools/bench/%.c tests/workloads.mk
+	$(call msg,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -fPIC -shared -o $@ $<
+
+$(OUTPUT)/bench/%: tools/bench/%.c tools/bench/meter.h tests/workloads.mk
+	$(call msg,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WL_FLAGS) -o $@ $<
 
 include tests/stacks.mk
