@@ -43,7 +43,7 @@ help:
 	@echo 'make [all]           build $(OUTPUT)/perf-churn'
 	@echo 'make demo            set up, build, record a small program and report on it'
 	@echo 'make check           set up, build and run all tests; TEST=NAME runs one, SAN=1 under ASan and UBSan'
-	@echo 'make bench           measure what recording costs on this machine'
+	@echo 'make bench           measure what recording costs on this machine, and what other tools do'
 	@echo 'make doc             man pages'
 	@echo 'make install         honours PREFIX ($(PREFIX)) and DESTDIR'
 	@echo 'make deps            install packages and build libraries (scripts/setup.sh)'

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # bench.sh - what recording costs on this machine: a loop of malloc/free pairs, and a program that
-# works between its allocations, each without and with the recorder. Then what the preload library costs
-# (bench-preload.sh), callchains (bench-stacks.sh), and what -z does (bench-compress.sh).
+# works between its allocations, each without and with the recorder. Then perf churn and other tools side by
+# side, on real programs (tools/bench/compare); what the preload library costs (bench-preload.sh), callchains
+# (bench-stacks.sh), and what -z does (bench-compress.sh).
 #
-#   RUNS    runs of each, the median is shown (default: 5)
+#   RUNS      runs of each, the median is shown (default: 5)
+#   COMPARE   options of tools/bench/compare, such as "--tools bare,preload --workloads jq,pairs --runs 7"
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -57,6 +59,9 @@ row='%-40s %12s %14s\n'
 		"$(median_ms "${record[@]}" -g -- "$demo" 200)"
 }
 echo "A recorded run includes start and end of the recorder in its wall time."
+echo
+read -ra compare_options <<<"${COMPARE:-}"
+OUTPUT=$OUTPUT tools/bench/compare --matrix --runs "$RUNS" ${compare_options[@]+"${compare_options[@]}"}
 echo
 RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-preload.sh
 echo

@@ -13,11 +13,13 @@
 #define NR_ROUNDS	200000
 #define NR_SHARED	512
 
-FIXTURE(blocks) { struct block_table table; struct block_record rec; };
+FIXTURE(blocks) { struct block_table table; struct block_record rec; __u32 nr_levels; };
 
 FIXTURE_SETUP(blocks)
 {
 	self->table.nr_buckets = 64;
+	self->nr_levels = 0;
+	self->table.nr_levels = &self->nr_levels;
 	self->table.buckets = calloc(self->table.nr_buckets, sizeof(*self->table.buckets));
 	ASSERT_NE(NULL, self->table.buckets);
 	ASSERT_TRUE(filter__map());
@@ -85,6 +87,29 @@ TEST_F(blocks, has_room_for_half_of_its_places)
 	for (i = 1; i <= nr; i++)
 		got += put(&self->table, 0x55550000 + i * 32, i, 1);
 	EXPECT_EQ(nr, got);
+}
+
+/* Few blocks are close together; many find room in further levels, and are found there. */
+TEST_F(blocks, grows_by_levels)
+{
+	size_t nr = 3000, i, got = 0, taken = 0;
+
+	free(self->table.buckets);
+	self->table.nr_buckets = 1024;
+	self->table.buckets = calloc(self->table.nr_buckets, sizeof(*self->table.buckets));
+	for (i = 1; i <= 100; i++)
+		got += put(&self->table, 0x55550000 + i * 32, i, 1);
+	EXPECT_EQ(100, got);
+	EXPECT_EQ(1, self->nr_levels);
+	for (; i <= nr; i++)
+		got += put(&self->table, 0x55550000 + i * 32, i, 1);
+	EXPECT_EQ(nr, got);
+	EXPECT_GT(self->nr_levels, 2);
+	EXPECT_GE(4, self->nr_levels);
+	for (i = 1; i <= nr; i++)
+		taken += blocks__take(&self->table, 0x55550000 + i * 32, &self->rec) &&
+			 self->rec.seq == i;
+	EXPECT_EQ(nr, taken);
 }
 
 TEST_F(blocks, gives_places_of_old_recordings_away)

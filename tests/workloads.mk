@@ -4,8 +4,9 @@
 #
 #	make -f tests/workloads.mk OUTPUT=build
 #
-# leaves build/tests/workloads/NAME, build/tests/counter.so, counter_dump and with_counter, and in
-# build/tests/preload the corners that the preload library is driven into. CFLAGS of
+# leaves build/tests/workloads/NAME, build/tests/counter.so, counter_dump and with_counter, in
+# build/tests/preload the corners that the preload library is driven into, and what tools/bench/compare runs
+# in build/bench. CFLAGS of
 # the environment are ignored on purpose: the numbers in the programs' comments, the lines that
 # annotate shows and the absence of tail calls belong to the test.
 OUTPUT ?= build
@@ -18,6 +19,8 @@ names := $(filter-out bump_static,$(basename $(notdir $(wildcard $(src)/*.c))))
 progs := $(addprefix $(out)/workloads/,$(names) cxx_new bump_static loop_stripped)
 corners := $(addprefix $(out)/preload/,corners corners_lib.so corners_tls.so corners_cxx.so corners_cxx \
 	bump.so own_malloc mixed rates repeat)
+bench_progs := $(patsubst tools/%.c,$(OUTPUT)/%,$(wildcard tools/bench/*.c))
+bench_progs := $(bench_progs:%/gate=%/gate.so)
 
 # Frame pointers, no tail calls; malloc is no builtin, or gcc drops pairs it thinks useless.
 WL_FLAGS := -O2 -g -Wall -Wextra -Wno-alloc-size-larger-than -fno-omit-frame-pointer \
@@ -31,7 +34,8 @@ endif
 
 .DELETE_ON_ERROR:
 .PHONY: workloads stacks
-workloads: $(progs) stacks $(out)/counter.so $(out)/counter_dump $(out)/with_counter $(corners)
+workloads: $(progs) stacks $(out)/counter.so $(out)/counter_dump $(out)/with_counter $(corners) \
+	$(bench_progs)
 
 $(out)/workloads:
 	$(Q)mkdir -p $@
@@ -92,5 +96,15 @@ $(out)/preload/corners_cxx.so: tests/preload/corners_cxx.cpp tests/workloads.mk 
 $(out)/preload/corners_cxx: tests/preload/corners_cxx.cpp tests/workloads.mk | $(out)/preload
 	$(call msg,CXX)
 	$(Q)$(CXX) -std=c++17 $(CORNER_FLAGS) -DMAIN -o $@ $<
+
+$(OUTPUT)/bench/%.so: tools/bench/%.c tests/workloads.mk
+	$(call msg,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -fPIC -shared -o $@ $<
+
+$(OUTPUT)/bench/%: tools/bench/%.c tools/bench/meter.h tests/workloads.mk
+	$(call msg,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WL_FLAGS) -o $@ $<
 
 include tests/stacks.mk

@@ -38,10 +38,16 @@ struct block_bucket {
  * struct block_table - Buckets in memory that is zero at first.
  * @buckets: @nr_buckets of them.
  * @nr_buckets: A power of two.
+ * @nr_levels: Of them in use, 0 at first.
+ *
+ * The first touch of a page can cost more than all else that a sample does. So few blocks are kept close
+ * together: in a level of 64 buckets, and when that is full in a second one of 128, and so on, each of
+ * which is asked for from the kernel as a whole.
  */
 struct block_table {
 	struct block_bucket *buckets;
 	size_t nr_buckets;
+	__u32 *nr_levels;
 };
 
 /**

@@ -4,7 +4,7 @@
 #include "filter.h"
 
 /* A byte for 16 bytes of heap: free() touches more of the heap than of this. */
-#define FILTER_BYTES	(1UL << 20)
+#define FILTER_BYTES	(1UL << 18)
 
 static __u8 no_bytes;
 struct filter filter = { .bytes = &no_bytes };

@@ -77,6 +77,7 @@ static struct process *map_sized(size_t nr_slots, size_t nr_buckets)
 	p->nr_slots = nr_slots;
 	p->table.buckets = (struct block_bucket *)(p->slots + nr_slots);
 	p->table.nr_buckets = nr_buckets;
+	p->table.nr_levels = &p->wiped->nr_levels;
 	return p;
 }
 

@@ -77,13 +77,14 @@ struct slot {
  * @nr_calls: Likewise, as far as threads have told.
  * @cpu_ns: CPU time of the process then.
  * @checked_ms: Coarse time of that.
+ * @nr_levels: Of the table of blocks.
  * @orphans: Shared by threads that have no slot (any more); each call is reported at once.
  */
 struct wiped {
 	__u32 pid;
 	__u32 first_free;
 	__u32 nr_used;
-	__u32 pad;
+	__u32 nr_levels;
 	__u64 seq;
 	__u64 nr_samples;
 	__u64 nr_calls;
