@@ -25,6 +25,7 @@
 #define PRELOAD_DEFAULT_RATE	1000
 #define PRELOAD_MAX_FRAMES	4	/* of the library, from the hook to the program's call, at most */
 
+/* 0: nothing was said, a recorder tries its probe. */
 enum preload_kind {
 	PRELOAD_ALLOC	= 1,
 	PRELOAD_FREE	= 2,	/* of a sampled block; called before the block is given back */

@@ -97,7 +97,7 @@ int churn_hook(struct pt_regs *ctx)
 		ADD(nr_unread_hooks, 1);
 		return 0;
 	}
-	if (only_session && in.session != only_session)
+	if (!in.kind || (only_session && in.session != only_session))
 		return 0;
 	if (!call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
 		return 0;

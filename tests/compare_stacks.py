@@ -39,6 +39,8 @@ import script_stream
 
 START = r"^(_start|_dl_start_user|(__)?clone3?|__start_context)(@.*)?$"
 TRAMPOLINE = 0x7fffffffe000     # the last page of a process
+# Who calls __do_global_dtors_aux, of the compiler's start files.
+DESTRUCTORS = re.compile(r"_dl_call_fini\b|_dl_fini\b|call_fini\b|__cxa_finalize\b")
 BEFORE_START = re.compile(r"^__libc_start_main")
 
 
@@ -141,6 +143,9 @@ class Comparison:
         """None, or (kind, depth). All addresses are counted, those behind a difference, too."""
         first = None
         length = max(len(a), len(b)) if b_done else len(b)
+        if a and len(a) < len(b) and DESTRUCTORS.match(b[len(a)].sym):
+            self.counts["destructors"] += 1
+            length = len(a)
         for depth in range(length):
             self.counts["ips"] += 1
             kind = self.difference_at(depth, a, b)
@@ -178,6 +183,8 @@ def print_counts(c, only_a, only_b):
     print(f"ips: {c['ips']} compared, {c['equal_ips']} equal ({share(c['equal_ips'], c['ips']):.3f} %)")
     print(f"thread's start reached: A {c['a_start']} ({share(c['a_start'], n):.2f} %), "
           f"B {c['b_start']} ({share(c['b_start'], n):.2f} %); A is deeper in {c['a_deeper']}")
+    if c["destructors"]:
+        print(f"A ends in a library's destructors, which have no call frame information: {c['destructors']}")
     print(f"B is cut where it is wrong (return probe, no code): {c['trampolines']}")
 
 

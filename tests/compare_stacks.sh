@@ -65,6 +65,11 @@ compared "a frame too many" 0 "difference: 1 times A has a frame too many, calle
 stream cpu-clock 7 1.000000001 10 leaf 21 caller >"$T/a"
 compared "A is cut" 1 "difference: 1 times A ends early" --min-start 1
 
+stream cpu-clock 7 1.000000001 10 leaf 21 aux >"$T/a"
+stream cpu-clock 7 1.000000001 10 leaf 20 aux 30 _dl_fini 40 _start >"$T/b"
+compared "A ends in a library's destructors" 0 \
+	"A ends in a library's destructors, which have no call frame information: 1" --min-equal 100
+
 stream cpu-clock 7 1.000000001 10 leaf 21 caller 31 _start 41 more >"$T/a"
 compared "A goes on" 1 "difference: 1 times A goes on behind the thread's start" --min-start 100
 

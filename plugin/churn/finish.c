@@ -69,6 +69,11 @@ static int censor_live(struct model *m, __u64 end_ns, struct tally *all)
 	return 0;
 }
 
+static bool samples_bytes(const struct report_recording *rec)
+{
+	return !rec->sample_period && rec->method && !strcmp(rec->method, "preload");
+}
+
 /*
  * A free of a block that was not seen gives an event, and a count, only when every allocation is
  * seen. In a sample there are none; then a process that began in the recording has none at all.
@@ -77,7 +82,7 @@ static bool knows_freed_before(const struct model *m)
 {
 	size_t i;
 
-	if (m->report.recording.sample_period == 1)
+	if (m->report.recording.sample_period <= 1 && !samples_bytes(&m->report.recording))
 		return true;
 	for (i = 0; i < m->nr_procs; i++) {
 		if (m->procs[i].has_calls && !m->procs[i].from_start)

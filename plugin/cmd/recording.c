@@ -513,6 +513,7 @@ int recording__finish(struct recording *r)
 	take_notes(r, false);
 	err = settle_last(r);
 	r->counts.nr_uncounted = probes__nr_uncounted(r->probes);
+	r->counts.nr_malformed += probes__nr_unread(r->probes);
 	r->counts.nr_unhooked = follow__nr_unhooked(r->follow);
 	/* With -a there are always programs that sleep. */
 	err = err ?: close_windows(r, r->end_ns) ?: write_stacks(r) ?:

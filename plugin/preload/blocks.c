@@ -95,8 +95,8 @@ static bool put_into(struct block_bucket *b, __u64 ptr, const struct block_recor
 		if (seen != EMPTY)
 			filter__remove(seen);
 		b->records[i] = *rec;
+		filter__add(ptr);	/* before somebody can take it out */
 		settle(&b->ptrs[i], ptr);
-		filter__add(ptr);
 		return true;
 	}
 	return false;

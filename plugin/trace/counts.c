@@ -118,6 +118,11 @@ void probes__drop_totals(struct probes *p, pid_t pid)
 	bpf_map__delete_elem(p->bpf.skel->maps.totals, &key, sizeof(key), 0);
 }
 
+__u64 probes__nr_unread(const struct probes *p)
+{
+	return p->bpf.skel->bss->nr_unread_hooks;
+}
+
 __u64 probes__nr_uncounted(const struct probes *p)
 {
 	return p->bpf.skel->bss->nr_uncounted;

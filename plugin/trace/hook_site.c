@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "attach.h"
+#include "bpf/preload.h"
 #include "hook_site.h"
 #include "load.h"
 #include "util/clock.h"
@@ -16,15 +17,16 @@
 #define FIRES_NS	30	/* no trap is faster, no nop slower */
 #define WORTH		0.9	/* it must cost at most so much of the other */
 
-static double time_calls(void (*hook)(const void *))
+static double time_calls(void (*hook)(const struct preload_call *))
 {
+	static const struct preload_call nothing;
 	__u64 start, ns, best = ~0ULL;
 	int batch, i;
 
 	for (batch = 0; batch < NR_BATCHES; batch++) {
 		start = clock__now_ns();
 		for (i = 0; i < NR_CALLS; i++)
-			hook(NULL);
+			hook(&nothing);
 		ns = clock__now_ns() - start;
 		best = ns < best ? ns : best;
 	}
@@ -47,7 +49,7 @@ static void __attribute__((noreturn)) run_child(const struct attach_sites *sites
 
 		if (code == MAP_FAILED)
 			_exit(1);
-		ns[i] = time_calls((void (*)(const void *))(code + (sites->offsets[i] - start)));
+		ns[i] = time_calls((void (*)(const struct preload_call *))(code + (sites->offsets[i] - start)));
 	}
 	_exit(write(ns_fd, ns, sizeof(ns)) < 0);
 }

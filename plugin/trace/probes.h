@@ -208,6 +208,9 @@ int probes__next_totals(struct probes *p, pid_t *pid, struct churn_totals *total
 /** probes__drop_totals() - A process has ended and its last totals were read: make room. */
 void probes__drop_totals(struct probes *p, pid_t pid);
 
+/** probes__nr_unread() - Calls of the preload library's hook that could not be read. */
+__u64 probes__nr_unread(const struct probes *p);
+
 /** probes__nr_uncounted() - Hits of processes for which the totals map had no room. */
 __u64 probes__nr_uncounted(const struct probes *p);
 
