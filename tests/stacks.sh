@@ -35,11 +35,12 @@ copy_programs()
 	cp -f "$WL/stacks/$1"/stacks* "$run/"
 }
 
-# record_stacks KIND COUNT MODE PROGRAM - and put the program's symbols in place
+# record_stacks KIND COUNT MODE PROGRAM - and put the program's symbols in place. By uprobes, whose return
+# probes are what is hard about stacks; preload_record.sh looks at the others.
 record_stacks()
 {
 	copy_programs "$1"
-	recorded "$1/$4 $3" -c "$2" -F 1999 -m $ring --max-stack 512 --call-graph "$CALLGRAPH" -o "$T/data" -- \
+	recorded "$1/$4 $3" -c "$2" --method=uprobe -F 1999 -m $ring --max-stack 512 --call-graph "$CALLGRAPH" -o "$T/data" -- \
 		"$run/$4" "$3" || return
 	copy_programs "${1%_stripped}"
 }
