@@ -337,8 +337,12 @@ static void *detach_thread(void *arg)
 static int detach_and_drain(struct record *r)
 {
 	pthread_t thread;
-	int err;
+	int err = recording__drain(r->recording);	/* forks and mappings, before nobody follows them */
 
+	if (err) {
+		detach_thread(r);
+		return err;
+	}
 	if (pthread_create(&thread, NULL, detach_thread, r)) {
 		detach_thread(r);
 		return recording__drain(r->recording);

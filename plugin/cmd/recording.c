@@ -350,6 +350,7 @@ int recording__drain(struct recording *r)
 	int err;
 
 	err = rings__drain(r->rings, write_record, r);
+	follow__flush(r->follow);
 	if (r->callchains)
 		err = err ?: callchains__settle(r->callchains, now, false);
 	if (err || now - r->round_ns < ROUND_NS || (r->callchains && callchains__waiting(r->callchains)))

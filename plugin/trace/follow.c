@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "follow.h"
 
@@ -40,7 +39,6 @@ struct order {
 	enum order_kind kind;
 	pid_t pid, ppid;
 	__u64 time_ns;
-	__u64 dev, ino;			/* ORDER_MMAP; on some file systems not those that stat(2) has */
 	char path[];
 };
 
@@ -61,6 +59,10 @@ struct follow {
 	size_t nr_images;
 	struct hashmap *attached;	/* pid << 32 | image index, to nothing */
 	struct hooked *hooked;		/* with PROBE_PRELOAD only */
+
+	/* The drain's: what a pass over the rings of all CPUs brings, in no order of time. */
+	struct order **staged;
+	size_t nr_staged;
 
 	pthread_t thread;
 	bool running;
@@ -118,6 +120,9 @@ void follow__free(struct follow *f)
 		;
 	for (i = 0; i < f->nr_files; i++)
 		probe_image__free(f->files[i].image);
+	for (i = 0; i < f->nr_staged; i++)
+		free(f->staged[i]);
+	free(f->staged);
 	free(f->files);
 	hashmap__free(f->attached);
 	hooked__free(f->hooked);
@@ -214,6 +219,17 @@ static struct known_file *find_file(const struct follow *f, __u64 dev, __u64 ino
 
 	for (i = 0; i < f->nr_files; i++) {
 		if (f->files[i].dev == dev && f->files[i].ino == ino)
+			return &f->files[i];
+	}
+	return NULL;
+}
+
+static struct known_file *find_name(const struct follow *f, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_files; i++) {
+		if (f->files[i].image && !strcmp(f->files[i].image->path, name))
 			return &f->files[i];
 	}
 	return NULL;
@@ -318,15 +334,43 @@ static struct order *new_order(enum order_kind kind, pid_t pid, __u64 time_ns, c
 	return o;
 }
 
-static void queue_order(struct follow *f, struct order *o)
+static void stage_order(struct follow *f, struct order *o)
 {
+	struct order **grown;
+
 	if (!o)
 		return;
+	grown = reallocarray(f->staged, f->nr_staged + 1, sizeof(*grown));
+	if (!grown) {
+		free(o);
+		return;
+	}
+	f->staged = grown;
+	grown[f->nr_staged++] = o;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct order *one = *(struct order *const *)a, *other = *(struct order *const *)b;
+
+	return one->time_ns < other->time_ns ? -1 : one->time_ns > other->time_ns;
+}
+
+void follow__flush(struct follow *f)
+{
+	size_t i;
+
+	if (!f->nr_staged)
+		return;
+	qsort(f->staged, f->nr_staged, sizeof(*f->staged), by_time);
 	pthread_mutex_lock(&f->lock);
-	*f->last = o;
-	f->last = &o->next;
+	for (i = 0; i < f->nr_staged; i++) {
+		*f->last = f->staged[i];
+		f->last = &f->staged[i]->next;
+	}
 	pthread_cond_signal(&f->wake);
 	pthread_mutex_unlock(&f->lock);
+	f->nr_staged = 0;
 }
 
 static bool is_file_name(const char *name)
@@ -339,16 +383,8 @@ static void queue_mmap(struct follow *f, const struct perf_event_header *record)
 {
 	const struct mmap2_record *m = (const void *)record;
 
-	struct order *o;
-
-	if (!mmap2_record__is_code(m) || !is_file_name(m->filename))
-		return;
-	o = new_order(ORDER_MMAP, m->pid, track_record__time(record), m->filename);
-	if (o) {
-		o->dev = makedev(m->maj, m->min);
-		o->ino = m->ino;
-	}
-	queue_order(f, o);
+	if (mmap2_record__is_code(m) && is_file_name(m->filename))
+		stage_order(f, new_order(ORDER_MMAP, m->pid, track_record__time(record), m->filename));
 }
 
 void follow__record(struct follow *f, const struct perf_event_header *record)
@@ -376,7 +412,7 @@ void follow__record(struct follow *f, const struct perf_event_header *record)
 		queue_mmap(f, record);
 		break;
 	}
-	queue_order(f, o);
+	stage_order(f, o);
 }
 
 /*
@@ -418,7 +454,7 @@ static void note_hooked(struct follow *f, const struct known_file *file, pid_t p
 		hooked__allocator(f->hooked, pid);
 }
 
-/* By the process's own view of its files, as long as it lives. */
+/* By the process's own view of its files; of one that is gone it is only counted what it was. */
 static struct known_file *know_mapped(struct follow *f, const struct order *o)
 {
 	struct known_file *file = NULL;
@@ -427,7 +463,9 @@ static struct known_file *know_mapped(struct follow *f, const struct order *o)
 
 	if (asprintf(&path, "/proc/%d/root%s", o->pid, o->path) < 0)
 		return NULL;
-	if (!stat(path, &st) && S_ISREG(st.st_mode))
+	if (stat(path, &st))
+		file = find_name(f, o->path);
+	else if (S_ISREG(st.st_mode))
 		file = know_file(f, st.st_dev, st.st_ino, path, o->path);
 	free(path);
 	return file;
@@ -435,10 +473,8 @@ static struct known_file *know_mapped(struct follow *f, const struct order *o)
 
 static void on_mmap(struct follow *f, const struct order *o)
 {
-	struct known_file *file = find_file(f, o->dev, o->ino);
+	struct known_file *file = know_mapped(f, o);
 
-	if (!file)
-		file = know_mapped(f, o);
 	if (!file)
 		return;
 	note_hooked(f, file, o->pid);

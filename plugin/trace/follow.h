@@ -50,8 +50,11 @@ int follow__start(struct follow *f);
 /** follow__stop() - Stop it, when what is queued is done. */
 void follow__stop(struct follow *f);
 
-/** follow__record() - A record of the tracking event, to be acted on by the thread. */
+/** follow__record() - A record of the tracking event, to be acted on by the thread after follow__flush(). */
 void follow__record(struct follow *f, const struct perf_event_header *record);
+
+/** follow__flush() - A pass over the rings is done: its records can be brought into order, and acted on. */
+void follow__flush(struct follow *f);
 
 /**
  * struct follow_note - What the recording should know.
