@@ -95,13 +95,8 @@ static void print_quoted(const char *text)
 
 static int list_env(void)
 {
-	char *library;
-	int err = preload__find(&library);
+	int err = preload__enable();
 
-	if (err)
-		return err;
-	err = preload__setenv(library);
-	free(library);
 	if (err)
 		return err;
 	fputs("LD_PRELOAD=", stdout);

@@ -28,18 +28,6 @@ static int cannot_run(const char *name, int err)
 	return err == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_RUN;
 }
 
-static int preload_library(void)
-{
-	char *library;
-	int err = preload__find(&library);
-
-	if (err)
-		return err;
-	err = preload__setenv(library);
-	free(library);
-	return err;
-}
-
 /*
  * A service is not to stay down because it cannot be recorded cheaply: it runs without the library.
  * So does not, on trust, what we may execute but not read.
@@ -55,7 +43,7 @@ static int prepare(char **argv)
 		return err;
 	}
 	if (!why_not)
-		return preload_library();
+		return preload__enable();
 	pr_warning("%s: %s. It runs without.\n", argv[0], why_not);
 	return 0;
 }

@@ -5,8 +5,6 @@
  * after it; so do processes that have ended. The newest of a living process has its mappings in the
  * walker's array; stacks that were copied are walked by an array of the generation's own.
  */
-#include <bpf/hashmap.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +23,7 @@
 #include "walk_records.h"
 #include "walk_spaces.h"
 #include "util/clock.h"
+#include "util/long_map.h"
 
 #define KEEP_NS		6000000000ULL	/* longer than a copied stack waits for a table */
 #define PRUNE_NS	1000000000ULL
@@ -69,16 +68,6 @@ struct walk_spaces {
 	__u64 nr_no_room;
 };
 
-static size_t hash_pid(long key, void *ctx __attribute__((unused)))
-{
-	return key;
-}
-
-static bool equal_pid(long a, long b, void *ctx __attribute__((unused)))
-{
-	return a == b;
-}
-
 int walk_spaces__new(const struct walk_memory *mem, struct walk_spaces **ret)
 {
 	struct walk_spaces *s = calloc(1, sizeof(*s));
@@ -88,11 +77,9 @@ int walk_spaces__new(const struct walk_memory *mem, struct walk_spaces **ret)
 		return err;
 	s->mem = mem;
 	s->nr_changes = 1;
-	s->processes = hashmap__new(hash_pid, equal_pid, NULL);
-	if (libbpf_get_error(s->processes)) {
-		s->processes = NULL;
+	s->processes = long_map__new();
+	if (!s->processes)
 		goto err_free;
-	}
 	s->ranges = walk_ranges__new(WALK_MAX_MAPS);
 	if (!s->ranges)
 		goto err_free;

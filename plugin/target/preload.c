@@ -67,7 +67,7 @@ int preload__library(char **ret)
 	return given ? take_readable(given, ret) : find_from_own_folder(ret);
 }
 
-int preload__find(char **ret)
+static int find_or_say(char **ret)
 {
 	const char *given = getenv(ENV_LIBRARY);
 	int err = preload__library(ret);
@@ -119,5 +119,17 @@ int preload__setenv(const char *library)
 		return err;
 	err = setenv(ENV_LOADER, value, 1) ? -ENOMEM : 0;
 	free(value);
+	return err;
+}
+
+int preload__enable(void)
+{
+	char *library;
+	int err = find_or_say(&library);
+
+	if (err)
+		return err;
+	err = preload__setenv(library);
+	free(library);
 	return err;
 }

@@ -16,9 +16,6 @@
  */
 int preload__library(char **ret);
 
-/** preload__find() - As preload__library(), but prints one line when there is none to be had. */
-int preload__find(char **ret);
-
 /**
  * preload__value() - What LD_PRELOAD must be for a program to load the library, too.
  * @library: As preload__library() gave it.
@@ -36,5 +33,12 @@ int preload__value(const char *library, const char *old, char **ret);
  * Return: As preload__value().
  */
 int preload__setenv(const char *library);
+
+/**
+ * preload__enable() - preload__setenv() with our library; a line says so when there is none.
+ *
+ * Return: As these.
+ */
+int preload__enable(void);
 
 #endif /* PERF_CHURN_TARGET_PRELOAD_H */

@@ -6,8 +6,6 @@
  * Probes survive exec: a link's filter asks for the task's address space of the moment, so a new
  * program that maps a known object has its probes before its first instruction.
  */
-#include <bpf/hashmap.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -24,6 +22,7 @@
 #include "target/process.h"
 #include "track_record.h"
 #include "util/clock.h"
+#include "util/long_map.h"
 #include "util/msg.h"
 
 struct known_file {
@@ -73,24 +72,14 @@ struct follow {
 	bool stopping;
 };
 
-static size_t hash_key(long key, void *ctx __attribute__((unused)))
-{
-	return key;
-}
-
-static bool equal_key(long a, long b, void *ctx __attribute__((unused)))
-{
-	return a == b;
-}
-
 int follow__new(struct probes *probes, bool system_wide, struct follow **ret)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
-	f->attached = hashmap__new(hash_key, equal_key, NULL);
-	if (libbpf_get_error(f->attached)) {
+	f->attached = long_map__new();
+	if (!f->attached) {
 		free(f);
 		return -ENOMEM;
 	}

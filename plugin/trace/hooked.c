@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <bpf/hashmap.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "hooked.h"
+#include "util/long_map.h"
 
 enum state { HAS_LIBRARY = 1, COUNTED };
 
@@ -14,24 +13,14 @@ struct hooked {
 	size_t nr_without;
 };
 
-static size_t hash_pid(long pid, void *ctx __attribute__((unused)))
-{
-	return pid;
-}
-
-static bool equal_pid(long a, long b, void *ctx __attribute__((unused)))
-{
-	return a == b;
-}
-
 int hooked__new(struct hooked **ret)
 {
 	struct hooked *h = calloc(1, sizeof(*h));
 
 	if (!h)
 		return -ENOMEM;
-	h->procs = hashmap__new(hash_pid, equal_pid, NULL);
-	if (libbpf_get_error(h->procs)) {
+	h->procs = long_map__new();
+	if (!h->procs) {
 		free(h);
 		return -ENOMEM;
 	}

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <bpf/hashmap.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +7,7 @@
 
 #include "bpf/churn.h"
 #include "bpf/control.h"
+#include "util/long_map.h"
 
 struct process {
 	struct churn_totals last;
@@ -22,16 +21,6 @@ struct windows {
 	__u64 start_ns;
 };
 
-static size_t hash_pid(long pid, void *ctx __attribute__((unused)))
-{
-	return pid;
-}
-
-static bool equal_pid(long a, long b, void *ctx __attribute__((unused)))
-{
-	return a == b;
-}
-
 int windows__new(__u64 start_ns, struct windows **ret)
 {
 	struct windows *w = calloc(1, sizeof(*w));
@@ -39,8 +28,8 @@ int windows__new(__u64 start_ns, struct windows **ret)
 	if (!w)
 		return -ENOMEM;
 	w->start_ns = start_ns;
-	w->processes = hashmap__new(hash_pid, equal_pid, NULL);
-	if (libbpf_get_error(w->processes)) {
+	w->processes = long_map__new();
+	if (!w->processes) {
 		free(w);
 		return -ENOMEM;
 	}
