@@ -15,6 +15,7 @@
 #include "perfdata/synth.h"
 #include "perfdata/writer.h"
 #include "record_attach.h"
+#include "record_budget.h"
 #include "record_opts.h"
 #include "record_summary.h"
 #include "record_threads.h"
@@ -25,10 +26,13 @@
 #include "trace/attach.h"
 #include "trace/follow.h"
 #include "trace/governor.h"
+#include "trace/hit_cost.h"
 #include "trace/probes.h"
 #include "trace/rings.h"
+#include "trace/window_gate.h"
 #include "util/files.h"
 #include "util/msg.h"
+#include "util/window_estimate.h"
 
 #define DELAY_STEP_MS	5
 #define WAIT_STEP_MS	100
@@ -40,7 +44,10 @@
 struct record {
 	const struct record_opts *opts;
 	struct workload *workload;
+	struct hit_child *hit_child;	/* until the budget has it */
 	struct probes *probes;
+	struct record_budget *budget;	/* NULL: probes are on all the time */
+	struct record_threads chosen;	/* the only ones to record, if any */
 	struct rings *rings;
 	struct follow *follow;
 	struct recording *recording;
@@ -109,6 +116,10 @@ static int judge_method(const struct record *r)
 	bool needed = probes__method(r->probes) == PROBE_EVENT;
 	int err = needed || wants_trace_events(r) ? trace_events__check() : 0;
 
+	if (needed && r->opts->windows) {
+		pr_err("This kernel has no uprobe_multi links (Linux 6.6): no budget can be kept. --budget none keeps the probes on all the time.\n");
+		return -EOPNOTSUPP;
+	}
 	if (!err)
 		return 0;
 	if (err == -EMFILE) {
@@ -145,7 +156,7 @@ static int load_probes(struct record *r)
 	struct probes_opts probes = {
 		.method = opts->method,
 		.period = opts->period ?: GOVERNOR_FIRST_PERIOD,
-		.first_exact = opts->period ? 0 : FIRST_EXACT,
+		.first_exact = opts->period || opts->windows ? 0 : FIRST_EXACT,
 		.max_live = opts->max_blocks,
 		.cpus = opts->cpus,
 		.nr_cpus = opts->nr_cpus,
@@ -155,6 +166,8 @@ static int load_probes(struct record *r)
 		.copy_room = { opts->churn_pages * page_bytes / 2, opts->pages * page_bytes / 2 },
 		.verify_every = opts->verify_stacks ? VERIFY_EVERY : 0,
 		.choose_threads = opts->no_inherit && !opts->system_wide,
+		.gated = opts->windows,
+		.one_gate = opts->windows && opts->system_wide,
 	};
 	int err;
 
@@ -205,7 +218,8 @@ static int open_rings_once(struct record *r)
 	      record_threads__choose(r->opts, &all, &chosen) ?:
 	      open_rings_on(r, &all, &chosen);
 	free(all.tids);
-	free(chosen.tids);
+	free(r->chosen.tids);
+	r->chosen = chosen;
 	return err;
 }
 
@@ -316,11 +330,19 @@ static int record_until_over(struct record *r)
 	return err;
 }
 
+static struct window_gate *gate_of(const struct record *r)
+{
+	return r->budget ? record_budget__gate(r->budget) : NULL;
+}
+
 static void *detach_thread(void *arg)
 {
 	struct record *r = arg;
 
 	follow__stop(r->follow);
+	if (r->budget)
+		window_gate__stop(gate_of(r));
+	probes__stop(r->probes);
 	probes__detach(r->probes);
 	return NULL;
 }
@@ -388,6 +410,9 @@ static int start_at_once(struct record *r)
 		rings__enable(r->rings);
 	probes__start(r->probes);
 	recording__begin(r->recording);
+	err = r->budget ? window_gate__start(gate_of(r)) : 0;
+	if (err)
+		return err;
 	return start_workload(r);
 }
 
@@ -419,7 +444,28 @@ static int start_late(struct record *r)
 	rings__enable(r->rings);
 	probes__start(r->probes);
 	recording__begin(r->recording);
+	err = r->budget ? window_gate__start(gate_of(r)) : 0;
+	if (err)
+		return err;
 	return 0;
+}
+
+static int make_hit_child(struct record *r)
+{
+	return r->opts->windows ? hit_child__new(&r->hit_child) : 0;
+}
+
+static int make_budget(struct record *r)
+{
+	struct hit_child *child = r->hit_child;
+	size_t nr_tids = r->opts->no_inherit ? r->chosen.nr : 0;
+	const int *cpus;
+
+	if (!r->opts->windows)
+		return 0;
+	r->hit_child = NULL;
+	return record_budget__new(r->opts, r->probes, child, r->chosen.tids, nr_tids,
+				  rings__cpus(r->rings, &cpus), &r->budget);
 }
 
 static int ignore_children(struct record *r)
@@ -439,12 +485,14 @@ static int open_all(struct record *r)
 	err = start_workload_suspended(r) ?: files__raise_limit();	/* not the command's */
 	if (err)
 		return err;
-	return load_probes(r) ?:
+	return make_hit_child(r) ?:
+	       load_probes(r) ?:
 	       open_rings(r) ?:
 	       connect_outputs(r) ?:
-	       follow__new(r->probes, r->opts->system_wide, &r->follow) ?:
+	       make_budget(r) ?:
+	       follow__new(r->probes, gate_of(r), r->opts->system_wide, &r->follow) ?:
 	       ignore_children(r) ?:
-	       recording__new(r->opts, r->rings, r->probes, r->follow, &r->recording) ?:
+	       recording__new(r->opts, r->rings, r->probes, r->follow, r->budget, &r->recording) ?:
 	       synthesise(r);
 }
 
@@ -474,6 +522,9 @@ static void close_all(struct record *r)
 {
 	follow__free(r->follow);
 	recording__free(r->recording);
+	record_budget__free(r->budget);
+	hit_child__free(r->hit_child);
+	free(r->chosen.tids);
 	probes__free(r->probes);
 	rings__free(r->rings);
 	let_workload_end(r);
@@ -498,7 +549,9 @@ static int exit_status(struct record *r, int err)
 
 static int stop(struct record *r, int err)
 {
-	probes__stop(r->probes);
+	/* The last window is closed by who has opened it. */
+	if (!r->budget)
+		probes__stop(r->probes);
 	rings__disable_cpu(r->rings);
 	recording__end(r->recording);
 	if (r->workload && !r->workload_ended && (!err || stop_signal))
@@ -513,12 +566,16 @@ static int stop(struct record *r, int err)
 static int record(struct record *r)
 {
 	struct pdwriter *out = recording__writer(r->recording);
+	struct window_result windows;
 	int err = pdwriter__publish(out);
 
 	if (err)
 		return 1;
 	err = stop(r, record_until_over(r));
-	record_summary__print(r->opts, recording__counts(r->recording), pdwriter__bytes(out), err);
+	if (r->budget)
+		record_budget__result(r->budget, &windows);
+	record_summary__print(r->opts, recording__counts(r->recording), r->budget ? &windows : NULL,
+			      pdwriter__bytes(out), err);
 	return exit_status(r, err);
 }
 

@@ -14,6 +14,8 @@
 /**
  * struct record_opts - What the user asked `perf churn record` for.
  * @period: 0: adapt to about 1000 samples a second and CPU.
+ * @windows: Probes are on in windows only, so that they cost no more than
+ * @budget: of the target's CPU time, like 0.03; 0: no probes.
  * @pids, @nr_pids: Processes of -p or -u, or of the threads of -t.
  * @tids, @nr_tids: The threads of -t.
  * @no_inherit: -i or -t: no thread and no process that is started later.
@@ -25,6 +27,8 @@ struct record_opts {
 	size_t nr_events;
 	__u64 freq_hz;
 	__u64 period;
+	bool windows;
+	double budget;
 	enum callgraph callgraph;
 	__u32 stack_bytes;
 	__u32 max_stack;

@@ -11,16 +11,18 @@
 
 struct record_opts;
 struct recording_counts;
+struct window_result;
 
 /** record_summary__nr_lost() - Samples lost, whatever the cause. */
 __u64 record_summary__nr_lost(const struct recording_counts *c);
 
 /**
  * record_summary__print() - All of it, to stderr.
+ * @windows: What windows tell; NULL: probes were on all the time.
  * @file_bytes: Size of the file.
  * @cut_short: The recording failed; what was recorded up to then is in the file.
  */
 void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
-			   __u64 file_bytes, bool cut_short);
+			   const struct window_result *windows, __u64 file_bytes, bool cut_short);
 
 #endif /* PERF_CHURN_CMD_RECORD_SUMMARY_H */

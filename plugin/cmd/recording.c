@@ -8,6 +8,7 @@
 #include "recording.h"
 
 #include "perfdata/writer.h"
+#include "record_budget.h"
 #include "record_opts.h"
 #include "callchains.h"
 #include "trace/event_ids.h"
@@ -16,6 +17,7 @@
 #include "trace/governor.h"
 #include "trace/probes.h"
 #include "trace/synthetic.h"
+#include "trace/window_gate.h"
 #include "trace/windows.h"
 #include "util/clock.h"
 #include "util/msg.h"
@@ -34,6 +36,7 @@ struct recording {
 	struct rings *rings;
 	struct probes *probes;
 	struct follow *follow;
+	struct record_budget *budget;	/* NULL: probes are on all the time */
 	struct callchains *callchains;
 	struct pdwriter *out;
 	struct windows *windows;
@@ -160,7 +163,7 @@ static int connect_walker(struct recording *r)
 }
 
 int recording__new(const struct record_opts *opts, struct rings *rings, struct probes *probes,
-		   struct follow *follow, struct recording **ret)
+		   struct follow *follow, struct record_budget *budget, struct recording **ret)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 	const int *cpus;
@@ -172,6 +175,7 @@ int recording__new(const struct record_opts *opts, struct rings *rings, struct p
 	r->rings = rings;
 	r->probes = probes;
 	r->follow = follow;
+	r->budget = budget;
 	r->period = opts->period ?: GOVERNOR_FIRST_PERIOD;
 	r->nr_cpus = rings__cpus(rings, &cpus);
 	recording__begin(r);
@@ -230,6 +234,23 @@ static void note_time(struct recording *r, const struct perf_event_header *sampl
 		r->last_ns = time_ns;
 }
 
+/* A sample in r->finished: what its window stands for, it stands for, too. */
+static void scale_sample(struct recording *r, __u64 sample_type)
+{
+	struct perf_event_header *sample = (void *)r->finished;
+	__u64 time_ns;
+	double factor;
+	__u32 pid;
+
+	if (!r->budget)
+		return;
+	memcpy(&pid, r->finished + 24, sizeof(pid));
+	memcpy(&time_ns, r->finished + 32, sizeof(time_ns));
+	factor = record_budget__factor(r->budget, pid, time_ns);
+	if (factor > 1)
+		finish_scale(sample_type, sample, factor, drand48());
+}
+
 static int write_churn_sample(struct recording *r, const struct perf_event_header *record)
 {
 	struct finish_result done;
@@ -246,6 +267,7 @@ static int write_churn_sample(struct recording *r, const struct perf_event_heade
 	else
 		r->counts.nr_free_samples++;
 	r->counts.nr_repaired += done.repaired;
+	scale_sample(r, r->churn_attr.sample_type);
 	return pdwriter__write(r->out, r->finished, bytes);
 }
 
@@ -270,7 +292,11 @@ static int write_stack_sample(void *ctx, const struct callchains_sample *sample)
 	else
 		count_cpu_sample(r, sample->record);
 	r->counts.nr_repaired += sample->repaired;
-	return pdwriter__write(r->out, sample->record, sample->record->size);
+	if (!sample->event_id || !r->budget)
+		return pdwriter__write(r->out, sample->record, sample->record->size);
+	memcpy(r->finished, sample->record, sample->record->size);
+	scale_sample(r, r->churn_attr.sample_type | PERF_SAMPLE_CALLCHAIN);
+	return pdwriter__write(r->out, r->finished, sample->record->size);
 }
 
 static int take_walked_sample(struct recording *r, const struct perf_event_header *record,
@@ -338,25 +364,6 @@ static int write_record(void *ctx, enum ring_set from, struct perf_event_header 
 	return pdwriter__write(r->out, record, record->size);
 }
 
-/*
- * A round promises readers that nothing older than the round before will come. A CPU may stall
- * between a record's time stamp and its commit (a virtual one for milliseconds), so rounds are
- * not as short as our passes over the rings may be.
- */
-int recording__drain(struct recording *r)
-{
-	__u64 now = clock__now_ns();
-	int err;
-
-	err = rings__drain(r->rings, write_record, r);
-	if (r->callchains)
-		err = err ?: callchains__settle(r->callchains, now, false);
-	if (err || now - r->round_ns < ROUND_NS || (r->callchains && callchains__waiting(r->callchains)))
-		return err;
-	r->round_ns = now;
-	return pdwriter__round(r->out);
-}
-
 static void count_window(struct recording *r, const struct churn_window *w)
 {
 	r->counts.nr_allocations += w->nr_allocs;
@@ -380,6 +387,80 @@ static int close_window(struct recording *r, pid_t pid, const struct churn_total
 	r->place_ip = totals->malloc_ip;
 	return own_sample__write(r->out, SYNTHETIC_WINDOW_SAMPLE_ID, pid, totals->malloc_ip, &w,
 				 sizeof(w));
+}
+
+/* One that samples have to wait for is shown before them, at its beginning. */
+static int write_gate_window(struct recording *r, const struct gate_window *g)
+{
+	const struct churn_window *w = &g->window;
+
+	count_window(r, w);
+	if (g->ip) {
+		r->place_pid = g->pid;
+		r->place_ip = g->ip;
+	}
+	if (!(w->flags & CHURN_W_SAMPLED))
+		return own_sample__write(r->out, SYNTHETIC_WINDOW_SAMPLE_ID, g->pid, g->ip, w, sizeof(*w));
+	return own_sample__write_at(r->out, SYNTHETIC_WINDOW_SAMPLE_ID, w->probed_start_ns ?: w->start_ns,
+				    g->pid, g->ip, w, sizeof(*w));
+}
+
+static int write_gate_windows(struct recording *r)
+{
+	struct gate_window window;
+	int ret;
+
+	while ((ret = record_budget__take(r->budget, &window)) > 0) {
+		ret = write_gate_window(r, &window);
+		if (ret)
+			return ret;
+	}
+	return ret;
+}
+
+static int drain_rings(struct recording *r, __u64 now)
+{
+	int err = rings__drain(r->rings, write_record, r);
+
+	if (r->callchains)
+		err = err ?: callchains__settle(r->callchains, now, false);
+	return err;
+}
+
+/* *held: samples of a window wait for its end, which tells what they stand for. */
+static int drain_all(struct recording *r, __u64 now, bool *held)
+{
+	struct window_gate *gate;
+	int err;
+
+	*held = false;
+	if (!r->budget)
+		return drain_rings(r, now);
+	gate = record_budget__gate(r->budget);
+	*held = !window_gate__lock(gate);
+	rings__hold_churn(r->rings, *held);
+	err = write_gate_windows(r) ?: drain_rings(r, now);
+	window_gate__unlock(gate);
+	return err;
+}
+
+/*
+ * A round promises readers that nothing older than the round before will come. A CPU may stall
+ * between a record's time stamp and its commit (a virtual one for milliseconds), so rounds are
+ * not as short as our passes over the rings may be.
+ */
+int recording__drain(struct recording *r)
+{
+	__u64 now = clock__now_ns();
+	bool held;
+	int err;
+
+	err = drain_all(r, now, &held);
+	if (err || held || now - r->round_ns < ROUND_NS ||
+	    (r->callchains && callchains__waiting(r->callchains)))
+		return err;
+	r->round_ns = now;
+	return pdwriter__round(r->out);
 }
 
 /* How the walks ended up to now; without a process to show it in there was none. */
@@ -411,7 +492,7 @@ static int close_windows(struct recording *r, __u64 end_ns)
 	pid_t pid = 0;
 	int err = 0;
 
-	while (!err && !probes__next_totals(r->probes, &pid, &totals))
+	while (!r->budget && !err && !probes__next_totals(r->probes, &pid, &totals))
 		err = close_window(r, pid, &totals, end_ns);
 	if (end_ns > r->last_ns)
 		r->last_ns = end_ns;
@@ -450,7 +531,7 @@ static int govern(struct recording *r, __u64 now)
 {
 	__u64 hits, period;
 
-	if (r->opts->period)
+	if (r->opts->period || r->budget)
 		return 0;
 	hits = count_hits(r);
 	/* About half the hits are allocations, the other half frees. */

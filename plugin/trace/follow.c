@@ -24,6 +24,7 @@
 #include "track_record.h"
 #include "util/clock.h"
 #include "util/msg.h"
+#include "window_gate.h"
 
 struct known_file {
 	__u64 dev, ino;
@@ -48,6 +49,7 @@ struct note {
 
 struct follow {
 	struct probes *probes;
+	struct window_gate *gate;	/* attaches in our place, when it sees fit; or NULL */
 	bool system_wide;
 	bool no_children;
 	__u64 ready_ns;			/* all that was there at the start is attached */
@@ -77,7 +79,8 @@ static bool equal_key(long a, long b, void *ctx __attribute__((unused)))
 	return a == b;
 }
 
-int follow__new(struct probes *probes, bool system_wide, struct follow **ret)
+int follow__new(struct probes *probes, struct window_gate *gate, bool system_wide,
+		struct follow **ret)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 
@@ -89,6 +92,7 @@ int follow__new(struct probes *probes, bool system_wide, struct follow **ret)
 		return -ENOMEM;
 	}
 	f->probes = probes;
+	f->gate = gate;
 	f->system_wide = system_wide;
 	f->last = &f->first;
 	f->last_note = &f->first_note;
@@ -234,7 +238,10 @@ static int attach(struct follow *f, const struct known_file *file, pid_t pid)
 
 	if (is_attached(f, file, pid))
 		return 0;
-	err = probes__attach(f->probes, file->index, f->system_wide ? -1 : pid);
+	if (f->system_wide)
+		pid = -1;
+	err = f->gate ? window_gate__add(f->gate, pid, file->index) :
+			probes__attach(f->probes, file->index, pid);
 	return err ?: mark_attached(f, file, pid);
 }
 
@@ -341,6 +348,30 @@ void follow__record(struct follow *f, const struct perf_event_header *record)
 	queue_order(f, o);
 }
 
+static bool has_probes(const struct follow *f, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_files; i++) {
+		if (f->files[i].image && is_attached(f, &f->files[i], pid))
+			return true;
+	}
+	return false;
+}
+
+/* With windows there is no haste. */
+static void on_gated_birth(struct follow *f, const struct order *o)
+{
+	size_t i;
+
+	if (!has_probes(f, o->ppid) || window_gate__fork(f->gate, o->pid, o->ppid))
+		return;
+	for (i = 0; i < f->nr_files; i++) {
+		if (f->files[i].image && is_attached(f, &f->files[i], o->ppid))
+			mark_attached(f, &f->files[i], o->pid);
+	}
+}
+
 /*
  * A child has what its parent has: its address space is a copy. One born while we attached to the
  * parent has inherited what was there by then.
@@ -352,6 +383,10 @@ static void on_birth(struct follow *f, const struct order *o)
 
 	if (f->system_wide || f->no_children)
 		return;
+	if (f->gate) {
+		on_gated_birth(f, o);
+		return;
+	}
 	for (i = 0; i < f->nr_files; i++) {
 		if (!f->files[i].image || !is_attached(f, &f->files[i], o->ppid))
 			continue;
@@ -379,7 +414,7 @@ static void on_mmap(struct follow *f, const struct order *o)
 	if (!stat(path, &st) && S_ISREG(st.st_mode)) {
 		file = know_file(f, st.st_dev, st.st_ino, path, o->path);
 		if (file && file->image && !is_attached(f, file, o->pid) &&
-		    !attach(f, file, o->pid))
+		    !attach(f, file, o->pid) && !f->gate)
 			add_note(f, o->pid, clock__now_ns() - o->time_ns);
 	}
 	free(path);
@@ -393,9 +428,14 @@ static void on_end(struct follow *f, const struct order *o)
 		for (i = 0; i < f->nr_files; i++)
 			hashmap__delete(f->attached, attach_key(f, &f->files[i], o->pid),
 					NULL, NULL);
-		probes__forget(f->probes, o->pid);
+		if (!f->gate)
+			probes__forget(f->probes, o->pid);
 	}
 	probes__drop_blocks(f->probes, o->pid, o->time_ns);
+	if (f->gate) {
+		window_gate__remove(f->gate, o->pid);
+		return;
+	}
 	add_note(f, o->pid, 0);
 }
 

@@ -23,7 +23,8 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return vfprintf(stderr, fmt, args);
 }
 
-static void choose_programs(struct churn_bpf *skel, enum probe_method method, bool walking)
+static void choose_programs(struct churn_bpf *skel, enum probe_method method, bool walking,
+			    bool counts_idle)
 {
 	bool session = method == PROBE_SESSION, multi = method == PROBE_MULTI;
 	bool event = method == PROBE_EVENT;
@@ -33,6 +34,7 @@ static void choose_programs(struct churn_bpf *skel, enum probe_method method, bo
 	bpf_program__set_autoload(skel->progs.churn_multi_ret, multi);
 	bpf_program__set_autoload(skel->progs.churn_event, event);
 	bpf_program__set_autoload(skel->progs.churn_event_ret, event);
+	bpf_program__set_autoload(skel->progs.churn_idle, counts_idle);
 	bpf_program__set_autoload(skel->progs.churn_cpu, walking);
 	bpf_program__set_autoload(skel->progs.walk_fork, walking);
 	bpf_program__set_autoload(skel->progs.walk_rename, walking);
@@ -55,6 +57,8 @@ static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int
 	skel->rodata->copy_room[1] = opts->copy_room[1];
 	skel->rodata->verify_every = opts->verify_every;
 	skel->rodata->tid_filtered = opts->choose_threads;
+	skel->bss->gated = opts->gated;
+	skel->rodata->one_gate = opts->one_gate;
 	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:
 	       bpf_map__set_max_entries(skel->maps.tid_selected,
 					opts->choose_threads ? MAX_CHOSEN_THREADS : 1) ?:
@@ -97,7 +101,7 @@ static int load(const struct probes_opts *opts, int nr_cpus, enum probe_method m
 
 	if (!skel)
 		return -errno;
-	choose_programs(skel, method, opts->walking);
+	choose_programs(skel, method, opts->walking, opts->gated && opts->one_gate);
 	err = configure(skel, opts, nr_cpus) ?: churn_bpf__load(skel);
 	err = err ?: select_cpus(skel, opts) ?:
 	      load_period(skel, opts->period, opts->first_exact);

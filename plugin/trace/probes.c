@@ -3,6 +3,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,15 @@
 
 #include "attach.h"
 #include "churn.skel.h"
+#include "hit_cost.h"
 #include "load.h"
 #include "probe/probe.h"
 #include "probes.h"
 #include "target/process.h"
 #include "util/files.h"
 #include "util/msg.h"
+
+#define MAX_CLOSING	16	/* attachments of one process, at the same time */
 
 struct image {
 	const struct probe_image *probe;
@@ -41,6 +45,7 @@ struct probes {
 	struct image images[CHURN_MAX_IMAGES];
 	size_t nr_images;
 	size_t nr_sites;
+	struct hit_cost costs;		/* zeros: not asked for */
 	struct attachment *attachments;
 	size_t nr_attachments;
 	/* Attaching follows forks in a thread of its own. */
@@ -158,6 +163,48 @@ static int write_image_cfg(struct probes *p, __u32 index, const struct probe_ima
 				    sizeof(cfg), BPF_ANY);
 }
 
+static int cost_class(const struct probe_site *site)
+{
+	return site->emulated ? HIT_EMULATED : HIT_STEPPED;
+}
+
+static enum hit_kind cost_kind(const struct probe_image *image, const struct probe_site *site)
+{
+	if (image->may_forward || (site->fn > CHURN_FN_CALLOC && site->fn < CHURN_FN_FREE))
+		return HIT_WRAPPING;
+	return site->fn == CHURN_FN_FREE ? HIT_FREE : HIT_ALLOC;
+}
+
+/* Before anything is attached there: it resets the hits. Returns are counted apart. */
+static int write_costs(struct probes *p, size_t first_site, const struct probe_image *image)
+{
+	struct churn_site_hits *hits = calloc(p->nr_cpus, sizeof(*hits));
+	__u32 n = first_site;
+	size_t i;
+	int cpu, err = hits ? 0 : -ENOMEM;
+
+	for (i = 0; i < image->nr_sites && !err; i++, n++) {
+		const struct probe_site *site = &image->sites[i];
+		enum hit_kind kind = cost_kind(image, site);
+		double ns = p->costs.ns[kind][cost_class(site)];
+
+		if (kind == HIT_WRAPPING)
+			ns = fmax(ns - p->costs.return_ns, 0);
+		for (cpu = 0; cpu < p->nr_cpus; cpu++)
+			hits[cpu].cost_ns = ns + 0.5;
+		err = bpf_map__update_elem(p->bpf.skel->maps.site_hits, &n, sizeof(n), hits,
+					   p->nr_cpus * sizeof(*hits), BPF_ANY);
+	}
+	free(hits);
+	return err;
+}
+
+void probes__set_costs(struct probes *p, const struct hit_cost *costs)
+{
+	p->costs = *costs;
+	p->bpf.skel->bss->return_cost_ns = costs->return_ns + 0.5;
+}
+
 static int hold_file(struct image *img, const char *open_path)
 {
 	img->fd = open(open_path, O_RDONLY | O_CLOEXEC);
@@ -182,7 +229,7 @@ int probes__add_image(struct probes *p, const struct probe_image *image, const c
 	err = hold_file(&p->images[p->nr_images], open_path);
 	if (err)
 		goto out;
-	err = write_image_cfg(p, p->nr_images, image);
+	err = write_image_cfg(p, p->nr_images, image) ?: write_costs(p, p->nr_sites, image);
 	if (err) {
 		close(p->images[p->nr_images].fd);
 		goto out;
@@ -229,32 +276,46 @@ static void list_sites(struct probes *p, size_t index, struct site_lists *lists,
 	lists->sites.nr = n;
 }
 
-static int attach_session(struct probes *p, struct site_lists *lists, pid_t pid, int *fds)
+static int attach_session(struct probes *p, const struct attach_sites *sites, pid_t pid, int *fds)
 {
 	int fd = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_session), TRACE_UPROBE_SESSION,
-			      &lists->sites, pid, false);
+			      sites, pid, false);
 
 	fds[0] = fd;
 	return fd < 0 ? fd : 1;
 }
 
-/* Returns first: an entry without its return would leave a call in flight. */
+static int attach_return(struct probes *p, const struct attach_sites *sites, pid_t pid, int *fds)
+{
+	fds[1] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi_ret), TRACE_UPROBE_MULTI,
+			      sites, pid, true);
+	return fds[1] < 0 ? fds[1] : 0;
+}
+
+static int attach_entry(struct probes *p, const struct attach_sites *sites, pid_t pid, int *fds)
+{
+	fds[0] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi), TRACE_UPROBE_MULTI,
+			      sites, pid, false);
+	if (fds[0] >= 0)
+		return 2;
+	close(fds[1]);
+	return fds[0];
+}
+
+/*
+ * Returns are attached first and go last: an entry without its return would leave a call in flight.
+ */
 static int attach_entry_and_return(struct probes *p, size_t index, struct site_lists *lists,
 				   pid_t pid, int *fds)
 {
+	int err;
+
 	list_sites(p, index, lists, true);
-	fds[0] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi_ret), TRACE_UPROBE_MULTI,
-			      &lists->sites, pid, true);
-	if (fds[0] < 0)
-		return fds[0];
+	err = attach_return(p, &lists->sites, pid, fds);
+	if (err)
+		return err;
 	list_sites(p, index, lists, false);
-	fds[1] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi), TRACE_UPROBE_MULTI,
-			      &lists->sites, pid, false);
-	if (fds[1] < 0) {
-		close(fds[0]);
-		return fds[1];
-	}
-	return 2;
+	return attach_entry(p, &lists->sites, pid, fds);
 }
 
 static int define_events(struct probes *p, size_t index, struct site_lists *lists)
@@ -321,7 +382,7 @@ static int plant(struct probes *p, size_t index, pid_t pid, bool inherit, int **
 	}
 	list_sites(p, index, lists, false);
 	if (p->bpf.method == PROBE_SESSION)
-		nr = attach_session(p, lists, link_pid, *fds);
+		nr = attach_session(p, &lists->sites, link_pid, *fds);
 	else if (p->bpf.method == PROBE_MULTI)
 		nr = attach_entry_and_return(p, index, lists, link_pid, *fds);
 	else
@@ -342,32 +403,38 @@ static void begin_totals(struct probes *p, pid_t pid)
 	free(zeros);
 }
 
-static int attach(struct probes *p, size_t index, pid_t pid, bool inherit)
+/* Takes the descriptors. */
+static int keep(struct probes *p, pid_t pid, bool inherit, int *fds, int nr)
 {
 	struct attachment *grown;
-	int *fds = NULL, nr;
 
-	pthread_mutex_lock(&p->lock);
-	nr = plant(p, index, pid, inherit, &fds);
-	if (nr < 0)
-		goto out_free;
 	grown = realloc(p->attachments, (p->nr_attachments + 1) * sizeof(*grown));
 	if (!grown) {
 		while (nr)
 			close(fds[--nr]);
-		nr = -ENOMEM;
-		goto out_free;
+		free(fds);
+		return -ENOMEM;
 	}
 	p->attachments = grown;
 	grown[p->nr_attachments++] = (struct attachment){
 		.pid = pid, .inherited = inherit, .fds = fds, .nr_fds = nr,
 	};
-	pthread_mutex_unlock(&p->lock);
 	return 0;
+}
 
-out_free:
+static int attach(struct probes *p, size_t index, pid_t pid, bool inherit)
+{
+	int *fds = NULL, nr;
+
+	pthread_mutex_lock(&p->lock);
+	nr = plant(p, index, pid, inherit, &fds);
+	if (nr < 0)
+		free(fds);
+	else
+		nr = keep(p, pid, inherit, fds, nr);
 	pthread_mutex_unlock(&p->lock);
-	free(fds);
+	if (!nr)
+		return 0;
 	if (nr == -EMFILE)
 		files__say_too_many();
 	else if (nr != -ESRCH)
@@ -389,6 +456,38 @@ int probes__attach(struct probes *p, size_t index, pid_t pid)
 	return err ?: attach(p, index, pid, inherited);
 }
 
+static int plant_own(struct probes *p, const struct attach_sites *sites, pid_t pid, int *fds)
+{
+	int err;
+
+	if (p->bpf.method == PROBE_SESSION)
+		return attach_session(p, sites, pid, fds);
+	if (p->bpf.method != PROBE_MULTI)
+		return -EOPNOTSUPP;
+	err = attach_return(p, sites, pid, fds);
+	return err ?: attach_entry(p, sites, pid, fds);
+}
+
+int probes__attach_own(struct probes *p, const unsigned long *offsets, const __u64 *cookies,
+		       size_t nr_sites, pid_t pid)
+{
+	const struct attach_sites sites = {
+		.path = "/proc/self/exe", .offsets = offsets, .cookies = cookies, .nr = nr_sites,
+	};
+	int *fds = calloc(2, sizeof(*fds)), nr;
+
+	if (!fds)
+		return -ENOMEM;
+	pthread_mutex_lock(&p->lock);
+	nr = plant_own(p, &sites, pid, fds);
+	if (nr < 0)
+		free(fds);
+	else
+		nr = keep(p, pid, false, fds, nr);
+	pthread_mutex_unlock(&p->lock);
+	return nr;
+}
+
 int probes__anchor(struct probes *p, size_t index, pid_t pid)
 {
 	return attach(p, index, pid, false);
@@ -403,30 +502,57 @@ static void attachment__close(struct attachment *a)
 	free(a->fds);
 }
 
-void probes__forget(struct probes *p, pid_t pid)
+static bool take_attachment(struct probes *p, pid_t pid, struct attachment *ret)
 {
-	struct attachment gone;
+	bool found = false;
 	size_t i;
 
-	for (;;) {
-		pthread_mutex_lock(&p->lock);
-		for (i = 0; i < p->nr_attachments; i++) {
-			if (p->attachments[i].pid == pid && !p->attachments[i].inherited)
-				break;
+	pthread_mutex_lock(&p->lock);
+	for (i = 0; i < p->nr_attachments && !found; i++) {
+		found = p->attachments[i].pid == pid && !p->attachments[i].inherited;
+		if (found) {
+			*ret = p->attachments[i];
+			p->attachments[i] = p->attachments[--p->nr_attachments];
 		}
-		if (i == p->nr_attachments) {
-			pthread_mutex_unlock(&p->lock);
-			break;
-		}
-		gone = p->attachments[i];
-		p->attachments[i] = p->attachments[--p->nr_attachments];
-		pthread_mutex_unlock(&p->lock);
-		/* Closing waits for grace periods: not under the lock. */
-		attachment__close(&gone);
 	}
+	pthread_mutex_unlock(&p->lock);
+	return found;
 }
 
-void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
+static void *close_thread(void *arg)
+{
+	attachment__close(arg);
+	free(arg);
+	return NULL;
+}
+
+/*
+ * Breakpoints go at once, and then closing waits for grace periods: not under the lock, and all at
+ * the same time, so that no breakpoint waits for another one's.
+ */
+void probes__forget(struct probes *p, pid_t pid)
+{
+	pthread_t threads[MAX_CLOSING];
+	struct attachment one, *gone;
+	size_t nr = 0;
+
+	while (take_attachment(p, pid, &one)) {
+		gone = nr < MAX_CLOSING ? malloc(sizeof(*gone)) : NULL;
+		if (gone)
+			*gone = one;
+		if (gone && !pthread_create(&threads[nr], NULL, close_thread, gone)) {
+			nr++;
+			continue;
+		}
+		free(gone);
+		attachment__close(&one);
+	}
+	while (nr)
+		pthread_join(threads[--nr], NULL);
+}
+
+/* @pid: -1: of all. */
+static void drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
 {
 	int fd = bpf_map__fd(p->bpf.skel->maps.live);
 	struct churn_live_key key, next;
@@ -437,10 +563,20 @@ void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
 	while (more) {
 		key = next;
 		more = !bpf_map_get_next_key(fd, &key, &next);
-		if (key.tgid == (__u64)pid && !bpf_map_lookup_elem(fd, &key, &rec) &&
+		if ((pid == -1 || key.tgid == (__u64)pid) && !bpf_map_lookup_elem(fd, &key, &rec) &&
 		    rec.time_ns < before_ns)
 			bpf_map_delete_elem(fd, &key);
 	}
+}
+
+void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
+{
+	drop_blocks(p, pid, before_ns);
+}
+
+void probes__drop_all_blocks(struct probes *p)
+{
+	drop_blocks(p, -1, ~0ULL);
 }
 
 void probes__start(struct probes *p)
@@ -515,7 +651,7 @@ int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *
 	return 0;
 }
 
-static void add_totals(struct churn_totals *sum, const struct churn_totals *one)
+void churn_totals__add(struct churn_totals *sum, const struct churn_totals *one)
 {
 	const __u64 *from = (const __u64 *)one;
 	__u64 *to = (__u64 *)sum;
@@ -527,26 +663,34 @@ static void add_totals(struct churn_totals *sum, const struct churn_totals *one)
 		sum->malloc_ip = one->malloc_ip;
 }
 
+int probes__read_totals(struct probes *p, pid_t pid, struct churn_totals *totals)
+{
+	struct churn_totals *per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
+	__u32 key = pid;
+	int cpu, err;
+
+	if (!per_cpu)
+		return -ENOMEM;
+	memset(totals, 0, sizeof(*totals));
+	err = bpf_map__lookup_elem(p->bpf.skel->maps.totals, &key, sizeof(key), per_cpu,
+				   p->nr_cpus * sizeof(*per_cpu), 0);
+	for (cpu = 0; !err && cpu < p->nr_cpus; cpu++)
+		churn_totals__add(totals, &per_cpu[cpu]);
+	free(per_cpu);
+	return err;
+}
+
 int probes__next_totals(struct probes *p, pid_t *pid, struct churn_totals *totals)
 {
 	__u32 key = *pid, next;
-	struct churn_totals *per_cpu;
-	int cpu, err;
+	int err;
 
 	err = bpf_map__get_next_key(p->bpf.skel->maps.totals, *pid ? &key : NULL, &next, sizeof(next));
 	if (err)
 		return -ENOENT;
-	per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
-	if (!per_cpu)
-		return -ENOMEM;
-	memset(totals, 0, sizeof(*totals));
-	err = bpf_map__lookup_elem(p->bpf.skel->maps.totals, &next, sizeof(next), per_cpu,
-				   p->nr_cpus * sizeof(*per_cpu), 0);
-	for (cpu = 0; !err && cpu < p->nr_cpus; cpu++)
-		add_totals(totals, &per_cpu[cpu]);
-	free(per_cpu);
+	err = probes__read_totals(p, next, totals);
 	*pid = next;
-	return 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 void probes__drop_totals(struct probes *p, pid_t pid)

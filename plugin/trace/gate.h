@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * gate.h - from where to where hits of a process count (struct churn_gate); with probes_opts.gated.
+ */
+#ifndef PERF_CHURN_TRACE_GATE_H
+#define PERF_CHURN_TRACE_GATE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <linux/types.h>
+
+struct probes;
+
+/**
+ * gate__open() - Hits count from now on, under a new window number.
+ * @pid: Process, or -1 for all (-a).
+ * @all: A calibration: whatever threads, users and CPUs were asked for, and without samples.
+ * @first_stray_ns: Set to when the first hit came before; 0: none has. May be NULL.
+ */
+int gate__open(struct probes *p, pid_t pid, bool all, __u64 *first_stray_ns);
+
+/** gate__shut() - And no more. Breakpoints may still be there. */
+int gate__shut(struct probes *p, pid_t pid);
+
+/** gate__last_stray() - When the last hit came on a shut gate; 0: none has since. */
+__u64 gate__last_stray(struct probes *p, pid_t pid);
+
+/** gate__drop() - The process has ended. */
+void gate__drop(struct probes *p, pid_t pid);
+
+#endif /* PERF_CHURN_TRACE_GATE_H */
