@@ -10,8 +10,8 @@
 #define CPUS_OVER_NS	2e8	/* its CPU use is a mean over about so long */
 #define SAVED_NS	2e8	/* no more is saved than in so long */
 #define DEBT_NS		5e7	/* nor owed, by probes that stay */
-#define SURPRISE	2.0	/* a window may cost so many times what was expected */
 #define FREE_COST_NS	5e3	/* a few hits say nothing */
+#define MIN_EVIDENCE_NS	3e5
 #define MAX_WAIT_NS	1e9
 
 static double min(double a, double b)
@@ -99,12 +99,16 @@ void budget__plan(const struct budget *b, __u64 since_ns, double random, struct 
 	if (missing > 0)
 		return;
 	ret->window_ns = window * (1 + JITTER * (2 * random - 1));
-	ret->max_cost_ns = SURPRISE * max(cost, b->share * cpus * PERIOD_NS / 2);
 }
 
 bool budget__keeps_on(const struct budget *b, __u64 cpu_ns, __u64 cost_ns)
 {
-	return cost_ns <= b->share * cpu_ns / 2 + FREE_COST_NS && b->balance_ns > 0;
+	if (b->balance_ns <= 0)
+		return false;
+	/* It hardly ran: that says nothing new. */
+	if (cpu_ns < MIN_EVIDENCE_NS && cost_ns <= FREE_COST_NS)
+		return b->density <= b->share / 2;
+	return cost_ns <= b->share * cpu_ns / 2 + FREE_COST_NS;
 }
 
 bool budget__is_overdrawn(const struct budget *b)

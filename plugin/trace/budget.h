@@ -54,10 +54,9 @@ void budget__learn(struct budget *b, __u64 cpu_ns, __u64 cost_ns);
  * struct budget_plan - The next window.
  * @wait_ns: Until then; ask again when that has passed.
  * @window_ns: How long to stay; 0: not yet, ask again after @wait_ns.
- * @max_cost_ns: Close it early when its hits have cost so much.
  */
 struct budget_plan {
-	__u64 wait_ns, window_ns, max_cost_ns;
+	__u64 wait_ns, window_ns;
 };
 
 /**

@@ -16,7 +16,7 @@
 #include "util/msg.h"
 
 #define STALL_NS	200000.0	/* of attaching and detaching once: 65 us, and caches */
-#define ON_STEP_NS	5000000ULL	/* probes that stay are looked after so often, */
+#define ON_STEP_NS	10000000ULL	/* probes that stay are looked after so often, */
 #define ON_REPORT_NS	1000000000ULL	/* and reported so often */
 #define IDLE_STEP_NS	100000000ULL
 #define MIN_STEP_NS	1000000ULL

@@ -19,7 +19,7 @@ enum cost_case { COST_AS_IS, COST_LESS, COST_MORE, COST_CASES };
 
 /* Sums over the sampled windows of a process; q: window's weight, r: rate in it. */
 struct rate_sums {
-	double qr[COST_CASES], qqr, qqrr;
+	double qr[COST_CASES], qqr[COST_CASES], qqrr[COST_CASES];
 	double counted, exact;
 };
 
@@ -120,11 +120,12 @@ static void add_rates(struct process_sums *p, const struct churn_window *w)
 		struct rate_sums *s = &p->rates[which];
 
 		count = count_of(w, which);
-		for (c = 0; c < COST_CASES; c++)
-			s->qr[c] += q * count / own[c];
-		rate = count / own[COST_AS_IS];
-		s->qqr += q * q * rate;
-		s->qqrr += q * q * rate * rate;
+		for (c = 0; c < COST_CASES; c++) {
+			rate = count / own[c];
+			s->qr[c] += q * rate;
+			s->qqr[c] += q * q * rate;
+			s->qqrr[c] += q * q * rate * rate;
+		}
 		s->counted += count;
 	}
 	p->q += q;
@@ -193,14 +194,26 @@ static double t95(double df)
 }
 
 struct process_result {
-	double value, low, high, variance, more;
+	double value, low, high, more;
+	double variance[COST_CASES];
 };
+
+/* Of the mean rate, by how it scatters over windows. */
+static double variance_of_mean(const struct process_sums *p, const struct rate_sums *s,
+			       enum cost_case which)
+{
+	double rate = s->qr[which] / p->q;
+	double squares = s->qqrr[which] - 2 * rate * s->qqr[which] + rate * rate * p->qq;
+
+	return p->nr > 1 ? fmax(squares, 0) * p->nr / (p->nr - 1) / (p->q * p->q) : 0;
+}
 
 static void estimate_process(const struct process_sums *p, enum window_count which,
 			     struct process_result *ret)
 {
 	const struct rate_sums *s = &p->rates[which];
-	double whole = p->has_user ? p->own_user : fmax(p->own_ns, 0), scale, rate, squares, per_call;
+	double whole = p->has_user ? p->own_user : fmax(p->own_ns, 0), scale, per_call;
+	int c;
 
 	*ret = (struct process_result){ .value = s->exact, .low = s->exact, .high = s->exact };
 	if (!p->nr || p->q <= 0) {
@@ -213,10 +226,8 @@ static void estimate_process(const struct process_sums *p, enum window_count whi
 	ret->value += scale * s->qr[COST_AS_IS];
 	ret->low += scale * s->qr[COST_LESS];
 	ret->high += scale * s->qr[COST_MORE];
-	rate = s->qr[COST_AS_IS] / p->q;
-	squares = fmax(s->qqrr - 2 * rate * s->qqr + rate * rate * p->qq, 0);
-	if (p->nr > 1)
-		ret->variance = scale * scale * squares * p->nr / (p->nr - 1);
+	for (c = 0; c < COST_CASES; c++)
+		ret->variance[c] = whole * whole * variance_of_mean(p, s, c);
 	per_call = scale * p->calls_q / p->nr;
 	if (p->rates[WINDOW_ALLOCS].counted < FEW_CALLS)
 		ret->more = FEW_MORE * per_call *
@@ -227,9 +238,10 @@ static void estimate_process(const struct process_sums *p, enum window_count whi
 static void estimate_all(const struct window_estimate *e, enum window_count which, double t,
 			 struct window_range *ret)
 {
-	double variance = 0, counted = 0, spread;
+	double variance[COST_CASES] = {0}, counted = 0;
 	struct process_result one;
 	size_t i;
+	int c;
 
 	*ret = (struct window_range){0};
 	for (i = 0; i < e->nr_processes; i++) {
@@ -237,13 +249,13 @@ static void estimate_all(const struct window_estimate *e, enum window_count whic
 		ret->value += one.value;
 		ret->low += one.low;
 		ret->high += one.high + one.more;
-		variance += one.variance;
+		for (c = 0; c < COST_CASES; c++)
+			variance[c] += one.variance[c];
 		counted += e->processes[i].rates[which].exact + e->processes[i].rates[which].counted;
 	}
-	spread = t * sqrt(variance);
-	ret->error = hypot(sqrt(variance), (ret->high - ret->low) / 2 / 1.96);
-	ret->low = fmax(ret->low - spread, counted);
-	ret->high += spread;
+	ret->error = hypot(sqrt(variance[COST_AS_IS]), (ret->high - ret->low) / 2 / 1.96);
+	ret->low = fmax(ret->low - t * sqrt(variance[COST_LESS]), counted);
+	ret->high += t * sqrt(variance[COST_MORE]);
 }
 
 static bool is_unbounded(const struct window_estimate *e, const struct process_sums *p)
