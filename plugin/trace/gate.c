@@ -50,12 +50,17 @@ int gate__shut(struct probes *p, pid_t pid)
 	return write_gate(skel, pid, &gate);
 }
 
-__u64 gate__last_stray(struct probes *p, pid_t pid)
+__u64 gate__take_strays(struct probes *p, pid_t pid)
 {
+	struct churn_bpf *skel = probes__bpf(p);
 	struct churn_gate gate;
+	__u64 last_ns;
 
-	read_gate(probes__bpf(p), pid, &gate);
-	return gate.last_stray_ns;
+	read_gate(skel, pid, &gate);
+	last_ns = gate.last_stray_ns;
+	gate.first_stray_ns = gate.last_stray_ns = 0;
+	write_gate(skel, pid, &gate);
+	return last_ns;
 }
 
 void gate__drop(struct probes *p, pid_t pid)

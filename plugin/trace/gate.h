@@ -22,8 +22,11 @@ int gate__open(struct probes *p, pid_t pid, bool all, __u64 *first_stray_ns);
 /** gate__shut() - And no more. Breakpoints may still be there. */
 int gate__shut(struct probes *p, pid_t pid);
 
-/** gate__last_stray() - When the last hit came on a shut gate; 0: none has since. */
-__u64 gate__last_stray(struct probes *p, pid_t pid);
+/**
+ * gate__take_strays() - The probes are gone: when the last hit came on a shut gate; 0: none has. The
+ * next stray will be the first one.
+ */
+__u64 gate__take_strays(struct probes *p, pid_t pid);
 
 /** gate__drop() - The process has ended. */
 void gate__drop(struct probes *p, pid_t pid);

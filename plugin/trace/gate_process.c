@@ -168,7 +168,7 @@ static void detach(struct gate_process *p, const struct gate_tools *t, __u64 *la
 		probes__drop_blocks(t->probes, p->pid, clock__now_ns());
 	else
 		probes__drop_all_blocks(t->probes);
-	stray_ns = gate__last_stray(t->probes, p->pid);
+	stray_ns = gate__take_strays(t->probes, p->pid);
 	if (stray_ns > *last_ns)
 		*last_ns = stray_ns;
 	budget__spend(&p->budget, t->stall_ns);
