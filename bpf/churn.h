@@ -59,6 +59,7 @@ enum churn_window_flags {
 	CHURN_W_SAMPLED	= 1 << 0,	/* stands for @between_ns, too, which was not counted */
 	CHURN_W_ALL	= 1 << 1,	/* of all processes together (-a) */
 	CHURN_W_COST	= 1 << 2,	/* @cpu_ns and the costs are known */
+	CHURN_W_OFF	= 1 << 3,	/* no probes were wanted */
 };
 
 /* How the address ranges of an allocator were found. Append only. */

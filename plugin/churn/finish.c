@@ -188,6 +188,8 @@ static void finish_totals(struct model *m, bool use_windows)
 		finish_counted_totals(m, t);
 		if (m->result.is_sampled)
 			finish_windowed_totals(m, t);
+		if (m->result.is_off)
+			t->allocs = t->bytes = t->frees = counted(NAN);
 		return;
 	}
 	if (m->result.is_sampled)
@@ -396,7 +398,7 @@ static bool is_silent(const struct report *r, const char *object)
 		hits += r->probes[i].nr_hits;
 		nr++;
 	}
-	return nr && !hits;
+	return nr && !hits && !r->windows.is_off;
 }
 
 const struct report_probe *report__silent_object(const struct report *r, size_t idx)

@@ -149,6 +149,12 @@ static int choose_callgraph(struct record *r)
 	return 0;
 }
 
+/* All probes all the time, on what runs already: what that costs is said beforehand. */
+static bool looks_first(const struct record *r)
+{
+	return r->opts->period == 1 && !r->traces_workload && r->opts->method != PROBE_EVENT;
+}
+
 static int load_probes(struct record *r)
 {
 	const struct record_opts *opts = r->opts;
@@ -166,8 +172,8 @@ static int load_probes(struct record *r)
 		.copy_room = { opts->churn_pages * page_bytes / 2, opts->pages * page_bytes / 2 },
 		.verify_every = opts->verify_stacks ? VERIFY_EVERY : 0,
 		.choose_threads = opts->no_inherit && !opts->system_wide,
-		.gated = opts->windows,
-		.one_gate = opts->windows && opts->system_wide,
+		.gated = opts->windows || looks_first(r),
+		.one_gate = (opts->windows || looks_first(r)) && opts->system_wide,
 	};
 	int err;
 
@@ -296,6 +302,25 @@ static int attach(struct record *r)
 	return record_attach__targets(r->opts, r->follow);
 }
 
+static struct window_gate *gate_of(const struct record *r)
+{
+	return r->budget ? record_budget__gate(r->budget) : NULL;
+}
+
+static int attach_targets(struct record *r)
+{
+	int err;
+
+	if (!looks_first(r))
+		return attach(r);
+	err = r->budget ? attach(r) ?: record_budget__look(r->budget) : 0;
+	record_budget__free(r->budget);
+	r->budget = NULL;
+	probes__ungate(r->probes);
+	follow__set_gate(r->follow, NULL);
+	return err ?: attach(r);
+}
+
 static bool targets_live(const struct record *r)
 {
 	const int *ids = r->opts->nr_tids ? r->opts->tids : r->opts->pids;
@@ -328,11 +353,6 @@ static int record_until_over(struct record *r)
 		err = recording__drain(r->recording) ?: recording__tick(r->recording);
 	}
 	return err;
-}
-
-static struct window_gate *gate_of(const struct record *r)
-{
-	return r->budget ? record_budget__gate(r->budget) : NULL;
 }
 
 static void *detach_thread(void *arg)
@@ -398,7 +418,7 @@ static int start_at_once(struct record *r)
 
 	if (!r->traces_workload)
 		rings__enable_track(r->rings);
-	err = attach(r) ?: follow__start(r->follow);
+	err = attach_targets(r) ?: follow__start(r->follow);
 	if (err)
 		return err;
 	say_what_is_recorded(r);
@@ -432,7 +452,7 @@ static int start_late(struct record *r)
 	if (!err && r->traces_workload)
 		err = record_attach__pid(r->follow, workload__pid(r->workload));
 	else if (!err)
-		err = attach(r);
+		err = attach_targets(r);
 	if (is_over(r))
 		return 0;
 	err = err ?: follow__start(r->follow);
@@ -452,7 +472,7 @@ static int start_late(struct record *r)
 
 static int make_hit_child(struct record *r)
 {
-	return r->opts->windows ? hit_child__new(&r->hit_child) : 0;
+	return r->opts->windows || looks_first(r) ? hit_child__new(&r->hit_child) : 0;
 }
 
 static int make_budget(struct record *r)
@@ -461,7 +481,7 @@ static int make_budget(struct record *r)
 	size_t nr_tids = r->opts->no_inherit ? r->chosen.nr : 0;
 	const int *cpus;
 
-	if (!r->opts->windows)
+	if (!r->hit_child || probes__method(r->probes) == PROBE_EVENT)
 		return 0;
 	r->hit_child = NULL;
 	return record_budget__new(r->opts, r->probes, child, r->chosen.tids, nr_tids,
@@ -492,7 +512,8 @@ static int open_all(struct record *r)
 	       make_budget(r) ?:
 	       follow__new(r->probes, gate_of(r), r->opts->system_wide, &r->follow) ?:
 	       ignore_children(r) ?:
-	       recording__new(r->opts, r->rings, r->probes, r->follow, r->budget, &r->recording) ?:
+	       recording__new(r->opts, r->rings, r->probes, r->follow,
+			      r->opts->windows ? r->budget : NULL, &r->recording) ?:
 	       synthesise(r);
 }
 

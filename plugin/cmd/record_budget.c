@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "record_opts.h"
 #include "trace/hit_cost.h"
 #include "trace/window_gate.h"
+#include "util/msg.h"
 #include "util/window_estimate.h"
 
 #define SAMPLES_PER_S_AND_CPU	1000
@@ -45,7 +47,7 @@ int record_budget__new(const struct record_opts *opts, struct probes *probes, st
 {
 	struct record_budget *b = calloc(1, sizeof(*b));
 	struct window_gate_opts gate = {
-		.budget = opts->budget, .period = opts->period,
+		.budget = opts->windows ? opts->budget : 1, .period = opts->period,
 		.samples_per_s = (__u64)SAMPLES_PER_S_AND_CPU * nr_cpus,
 		.system_wide = opts->system_wide, .nr_tids = nr_tids, .cpus = opts->cpus,
 		.nr_cpus = opts->nr_cpus, .child = child,
@@ -76,6 +78,25 @@ void record_budget__free(struct record_budget *b)
 	window_estimate__free(b->estimate);
 	free(b->tids);
 	free(b);
+}
+
+int record_budget__look(struct record_budget *b)
+{
+	struct churn_window w;
+	double own_ns, times;
+	int err = window_gate__glance(b->gate, &w);
+
+	if (err)
+		return err;
+	own_ns = (double)w.cpu_ns - w.cost_ns;
+	if (!w.nr_hits || !w.cpu_ns) {
+		pr_info("Exact: all probes are on all the time. No call was seen in a short look.\n");
+		return 0;
+	}
+	times = w.cpu_ns / fmax(own_ns, w.cpu_ns / 20.0);
+	pr_info("Exact: all probes are on all the time. By a short look, each call of the allocator costs %.1f us more, and the target takes %s%.1f times its CPU time.\n",
+		w.cost_ns / 1e3 / w.nr_hits, 2 * w.cost_ns > w.cpu_ns ? "at least " : "", times);
+	return 0;
 }
 
 struct window_gate *record_budget__gate(struct record_budget *b)

@@ -31,6 +31,9 @@ int record_budget__new(const struct record_opts *opts, struct probes *probes, st
 		       const pid_t *tids, size_t nr_tids, int nr_cpus, struct record_budget **ret);
 void record_budget__free(struct record_budget *b);
 
+/** record_budget__look() - Say what probes would cost that are on all the time. Return: 0 or an errno. */
+int record_budget__look(struct record_budget *b);
+
 /** record_budget__gate() - Opens the windows. */
 struct window_gate *record_budget__gate(struct record_budget *b);
 

@@ -86,6 +86,10 @@ static void print_allocations(const struct recording_counts *c, const struct win
 	const struct window_range *r;
 	double seen;
 
+	if (windows && windows->is_off) {
+		snprintf(buf, bytes, "allocations not counted");
+		return;
+	}
 	if (!windows || !windows->is_sampled) {
 		snprintf(buf, bytes, "%llu %s", c->nr_allocations,
 			 plural(c->nr_allocations, "allocation", "allocations"));

@@ -571,6 +571,11 @@ static bool ran_for_a_while(const struct recording *r)
 	return nr_samples >= SILENT_SAMPLES && nr_samples * SILENT_PER_S >= r->opts->freq_hz;
 }
 
+static bool is_off(const struct recording *r)
+{
+	return r->opts->windows && r->opts->budget == 0;
+}
+
 static int settle_last(struct recording *r)
 {
 	struct callchains_counts counts;
@@ -594,7 +599,7 @@ int recording__finish(struct recording *r)
 	/* With -a there are always programs that sleep. */
 	err = err ?: close_windows(r, r->end_ns) ?: write_stacks(r) ?:
 	      own_samples__write_images(r->out, r->probes,
-					!r->opts->system_wide && ran_for_a_while(r)) ?:
+					!r->opts->system_wide && !is_off(r) && ran_for_a_while(r)) ?:
 	      pdwriter__round(r->out);
 	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
 	return err ?: pdwriter__finish(r->out);

@@ -34,7 +34,7 @@
 	"{ 0x8, \"REPAIRED\" }, { 0x10, \"INHERITED\" }"
 
 #define WINDOW_FLAG_NAMES \
-	"{ 0x1, \"SAMPLED\" }, { 0x2, \"ALL\" }, { 0x4, \"COST\" }"
+	"{ 0x1, \"SAMPLED\" }, { 0x2, \"ALL\" }, { 0x4, \"COST\" }, { 0x8, \"OFF\" }"
 
 #define HOW_NAMES \
 	"{ 1, \"symtab\" }, { 2, \"debug\" }, { 3, \"calls\" }, { 4, \"object\" }"

@@ -102,6 +102,12 @@ int follow__new(struct probes *probes, struct window_gate *gate, bool system_wid
 	return 0;
 }
 
+void follow__set_gate(struct follow *f, struct window_gate *gate)
+{
+	f->gate = gate;
+	hashmap__clear(f->attached);
+}
+
 void follow__free(struct follow *f)
 {
 	struct follow_note note;

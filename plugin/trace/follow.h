@@ -27,6 +27,9 @@ struct window_gate;
 int follow__new(struct probes *probes, struct window_gate *gate, bool system_wide,
 		struct follow **ret);
 
+/** follow__set_gate() - Forget what is attached, and attach in this way from now on; before it is started. */
+void follow__set_gate(struct follow *f, struct window_gate *gate);
+
 /** follow__free() - Stops the thread. The probes must outlive this, and be detached by then. */
 void follow__free(struct follow *f);
 

@@ -22,9 +22,9 @@
 #include "probes.h"
 #include "util/msg.h"
 
-#define HOT_CALLS	2000
-#define COLD_CALLS	200
-#define STEPPED_CALLS	150
+#define HOT_CALLS	500
+#define COLD_CALLS	60
+#define STEPPED_CALLS	30
 #define COLD_BYTES	(256 << 10)	/* touched between calls: more than a first level cache */
 #define LINE_BYTES	64
 

@@ -579,6 +579,11 @@ void probes__drop_all_blocks(struct probes *p)
 	drop_blocks(p, -1, ~0ULL);
 }
 
+void probes__ungate(struct probes *p)
+{
+	*(volatile bool *)&p->bpf.skel->bss->gated = false;
+}
+
 void probes__start(struct probes *p)
 {
 	*(volatile bool *)&p->bpf.skel->bss->recording = true;

@@ -161,6 +161,9 @@ void probes__forget(struct probes *p, pid_t pid);
  */
 void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns);
 
+/** probes__ungate() - Hits count always from now on. */
+void probes__ungate(struct probes *p);
+
 /** probes__drop_all_blocks() - Of all processes. */
 void probes__drop_all_blocks(struct probes *p);
 

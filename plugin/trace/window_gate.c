@@ -23,6 +23,9 @@
 #define IDLE_STEP_NS	100000000ULL
 #define MIN_STEP_NS	1000000ULL
 #define RECALIBRATE_NS	10000000000ULL
+#define GLANCES		3		/* some 100 ms, with all that attaching waits for */
+#define GLANCE_NS	1000000
+#define MAX_GLANCED	8		/* processes */
 #define GATE_NICE	(-20)
 #define MAX_FACTOR	3.0		/* more than that no machine changes its speed */
 
@@ -52,6 +55,7 @@ struct window_gate {
 	__u64 period;
 	__u64 calibrated_ns;
 	bool started;
+	bool said_off;
 
 	pthread_t thread;
 	bool running;
@@ -158,6 +162,22 @@ void window_gate__free(struct window_gate *g)
 	free(g);
 }
 
+static void queue_result(struct window_gate *g, pid_t pid, __u64 ip, bool stays_on,
+			 const struct churn_window *w)
+{
+	struct gate_result *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return;
+	r->window = (struct gate_window){ 
+		.pid = pid, .ip = ip, .stays_on = stays_on, .window = *w,
+	};
+	pthread_mutex_lock(&g->lock);
+	*g->last_result = r;
+	g->last_result = &r->next;
+	pthread_mutex_unlock(&g->lock);
+}
+
 static int queue_order(struct window_gate *g, enum gate_order_kind kind, pid_t pid, pid_t ppid,
 		       size_t index)
 {
@@ -176,10 +196,26 @@ static int queue_order(struct window_gate *g, enum gate_order_kind kind, pid_t p
 	return 0;
 }
 
+/* Without probes there is one record, which says so. */
+static void report_off(struct window_gate *g, pid_t pid)
+{
+	struct churn_window w = {
+		.common = { .type = CHURN_WINDOW_ID, .pid = pid }, .start_ns = clock__now_ns(),
+		.sample_period = 1, .flags = CHURN_W_OFF,
+	};
+
+	w.end_ns = w.start_ns;
+	if (!g->said_off)
+		queue_result(g, pid == -1 ? getpid() : pid, 0, false, &w);
+	g->said_off = true;
+}
+
 int window_gate__add(struct window_gate *g, pid_t pid, size_t index)
 {
-	if (!(g->opts.budget > 0))
+	if (!(g->opts.budget > 0)) {
+		report_off(g, pid);
 		return 0;
+	}
 	return queue_order(g, GATE_ADD, pid, 0, index);
 }
 
@@ -194,22 +230,6 @@ void window_gate__remove(struct window_gate *g, pid_t pid)
 {
 	if (g->opts.budget > 0)
 		queue_order(g, GATE_REMOVE, pid, 0, 0);
-}
-
-static void queue_result(struct window_gate *g, pid_t pid, __u64 ip, bool stays_on,
-			 const struct churn_window *w)
-{
-	struct gate_result *r = calloc(1, sizeof(*r));
-
-	if (!r)
-		return;
-	r->window = (struct gate_window){ 
-		.pid = pid, .ip = ip, .stays_on = stays_on, .window = *w,
-	};
-	pthread_mutex_lock(&g->lock);
-	*g->last_result = r;
-	g->last_result = &r->next;
-	pthread_mutex_unlock(&g->lock);
 }
 
 /* Windows of all processes are shown in one of them. */
@@ -484,6 +504,40 @@ static void wait_until(struct window_gate *g, __u64 time_ns)
 	if (!g->first && !g->stopping)
 		pthread_cond_timedwait(&g->wake, &g->lock, &ts);
 	pthread_mutex_unlock(&g->lock);
+}
+
+static int glance(struct window_gate *g, struct gate_process *p, struct churn_window *sum)
+{
+	const struct budget_plan plan = { .window_ns = GLANCE_NS };
+	struct churn_window w, rest = {0};
+	int err = gate_process__look(p, &g->tools, &plan, g->period, &w);
+
+	if (err)
+		return err == -ESRCH ? 0 : err;
+	if (p->on)
+		gate_process__switch_off(p, &g->tools, g->period, &rest);
+	sum->nr_allocs += w.nr_allocs + rest.nr_allocs;
+	sum->nr_hits += w.nr_hits + rest.nr_hits;
+	sum->cpu_ns += w.cpu_ns + rest.cpu_ns;
+	sum->cost_ns += w.cost_ns + rest.cost_ns;
+	sum->end_ns += w.end_ns - w.start_ns + rest.end_ns - rest.start_ns;
+	return 0;
+}
+
+int window_gate__glance(struct window_gate *g, struct churn_window *ret)
+{
+	size_t i;
+	int err = 0, round;
+
+	*ret = (struct churn_window){0};
+	carry_out_all(g);
+	probes__start(g->tools.probes);
+	for (round = 0; round < GLANCES; round++) {
+		for (i = 0; i < g->nr_processes && i < MAX_GLANCED && !err; i++)
+			err = glance(g, g->processes[i], ret);
+	}
+	probes__stop(g->tools.probes);
+	return err;
 }
 
 static void *run(void *arg)

@@ -63,6 +63,14 @@ int window_gate__fork(struct window_gate *g, pid_t pid, pid_t ppid);
 /** window_gate__remove() - A process has ended. */
 void window_gate__remove(struct window_gate *g, pid_t pid);
 
+/**
+ * window_gate__glance() - In place of starting: a few short windows on what was added.
+ * @ret: Sums: calls, hits, CPU time, cost; @end_ns: length of the windows.
+ *
+ * Return: 0 or a negative errno, printed.
+ */
+int window_gate__glance(struct window_gate *g, struct churn_window *ret);
+
 /** window_gate__start() - Begin to open windows. */
 int window_gate__start(struct window_gate *g);
 

@@ -156,6 +156,7 @@ static void add_sums(struct window_result *s, const struct churn_window *w)
 
 	s->is_sampled |= is_sampled;
 	s->has_cost |= !!(w->flags & CHURN_W_COST);
+	s->is_off |= !!(w->flags & CHURN_W_OFF);
 	s->cpu_ns += w->cpu_ns + w->cpu_between_ns;
 	s->seen_ns += w->cpu_ns;
 	s->cost_ns += w->cost_ns + w->stray_cost_ns + w->stall_ns;

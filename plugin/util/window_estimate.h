@@ -38,6 +38,7 @@ struct window_range {
 /**
  * struct window_result - What windows tell.
  * @is_sampled: There were windows, with time in between; else everything was counted.
+ * @is_off: No probes were wanted.
  * @at_least: Nothing is known upwards: @low holds.
  * @ranges: With counts of probes that stayed on.
  * @cpu_ns: CPU time of all processes; 0: not known.
@@ -48,7 +49,7 @@ struct window_range {
  * @longest_ns: The longest of them.
  */
 struct window_result {
-	bool is_sampled, at_least, has_cost;
+	bool is_sampled, at_least, has_cost, is_off;
 	struct window_range ranges[WINDOW_COUNTS];
 	double cpu_ns, seen_ns, cost_ns, cost_err_ns;
 	double budget;

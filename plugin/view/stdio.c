@@ -224,6 +224,10 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 		return;
 	}
 	print_verdict_share(out, &r->cpu);
+	if (r->windows.is_off) {
+		fputs("allocations were not counted (--budget 0)\n", out);
+		return;
+	}
 	fprintf(out, "%s%s allocations/s", bound_mark(r->totals.allocs.bound),
 		format_si(rate, report__rate(r, r->totals.allocs.value)));
 	if (!r->cpu.nr_samples)
@@ -298,6 +302,9 @@ static void print_totals(FILE *out, const struct report *r)
 {
 	const struct report_totals *t = &r->totals;
 	struct estimate before = { .value = t->freed_before };
+
+	if (r->windows.is_off)
+		return;
 
 	print_total(out, "Allocations", &t->allocs, false);
 	print_per_second(out, r, &t->allocs, false);
