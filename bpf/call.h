@@ -63,7 +63,7 @@ struct call {
 	__u32 window;			/* number of the gate's window, 0: no gates */
 	bool wraps;			/* may call other probed functions for itself */
 	bool at_entry;			/* else at the return */
-	bool unsampled;			/* a calibration's */
+	__u8 calibration;		/* enum churn_calibration */
 	struct churn_totals *totals;
 };
 
@@ -141,7 +141,7 @@ static __always_inline bool call__init(struct pt_regs *ctx, struct call *call, _
 	call->tgid = id >> 32;
 	call->tid = (__u32)id;
 	call->window = 0;
-	call->unsampled = false;
+	call->calibration = CHURN_CALIBRATE_NOT;
 	call->totals = NULL;
 	if (call->tgid == own_tgid)
 		return false;
@@ -175,12 +175,12 @@ static __always_inline bool call__enter(struct call *call)
 
 	if (!call__find_totals(call))
 		return false;
-	if (!gate || !gate->open || (!gate->all && !(is_chosen(call) && cpu_is_selected()))) {
+	if (!gate || !gate->open || (!gate->calibration && !(is_chosen(call) && cpu_is_selected()))) {
 		count_stray(call, gate);
 		return false;
 	}
 	call->window = gate->number;
-	call->unsampled = gate->all;
+	call->calibration = gate->calibration;
 	return true;
 }
 
@@ -192,7 +192,7 @@ static __always_inline bool call__leave(struct call *call)
 	if (!gate || !call__find_totals(call))
 		return false;
 	call->window = gate->number;
-	ADD(call->totals->cost_ns, return_cost_ns);
+	ADD(call->totals->cost_ns, sampled_cost_ns);
 	return true;
 }
 

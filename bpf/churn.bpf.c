@@ -151,8 +151,8 @@ static __always_inline __u64 draw_weight(const struct call *call)
 	__u32 zero = 0;
 	struct churn_period *p;
 
-	if (call->unsampled)
-		return 0;
+	if (call->calibration)
+		return call->calibration == CHURN_CALIBRATE_SAMPLED;
 	if (exact)
 		return 1;
 	p = bpf_map_lookup_elem(&period, &zero);

@@ -35,6 +35,13 @@ struct churn_site_hits {
 	__u64 cost_ns;		/* set by the recorder: what a hit takes, for budgets */
 };
 
+/* Calls of a calibration count whatever -t, -u and -C say, and none or all are sampled. */
+enum churn_calibration {
+	CHURN_CALIBRATE_NOT,
+	CHURN_CALIBRATE_UNSAMPLED,
+	CHURN_CALIBRATE_SAMPLED,
+};
+
 /*
  * May hits of a process count? Written by the recorder, but for the times of hits while it is shut:
  * then the breakpoints are planted already, or still.
@@ -42,7 +49,7 @@ struct churn_site_hits {
 struct churn_gate {
 	__u32 number;		/* of the window, from 1 on */
 	__u32 open;
-	__u32 all;		/* a calibration: whatever -t, -u and -C say, and no samples */
+	__u32 calibration;	/* enum churn_calibration */
 	__u32 pad;
 	__u64 first_stray_ns, last_stray_ns;
 };

@@ -16,8 +16,8 @@ const volatile bool one_gate;		/* -a: of all processes, under number 0 */
 /* Set by the recorder, as long as there are gates. */
 bool gated;
 
-/* What the probe of a call's return takes; set by the recorder. */
-__u64 return_cost_ns;
+/* What a sampled call takes beyond its hits; set by the recorder. */
+__u64 sampled_cost_ns;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -27,7 +27,8 @@ static int write_gate(struct churn_bpf *skel, pid_t pid, const struct churn_gate
 	return bpf_map__update_elem(skel->maps.gates, &key, sizeof(key), gate, sizeof(*gate), BPF_ANY);
 }
 
-int gate__open(struct probes *p, pid_t pid, bool all, __u64 *first_stray_ns)
+int gate__open(struct probes *p, pid_t pid, enum churn_calibration calibration,
+	       __u64 *first_stray_ns)
 {
 	struct churn_bpf *skel = probes__bpf(p);
 	struct churn_gate gate;
@@ -35,7 +36,9 @@ int gate__open(struct probes *p, pid_t pid, bool all, __u64 *first_stray_ns)
 	read_gate(skel, pid, &gate);
 	if (first_stray_ns)
 		*first_stray_ns = gate.first_stray_ns;
-	gate = (struct churn_gate){ .number = gate.number + 1, .open = 1, .all = all };
+	gate = (struct churn_gate){
+		.number = gate.number + 1, .open = 1, .calibration = calibration,
+	};
 	return write_gate(skel, pid, &gate);
 }
 

@@ -9,15 +9,18 @@
 #include <sys/types.h>
 #include <linux/types.h>
 
+#include "bpf/control.h"
+
 struct probes;
 
 /**
  * gate__open() - Hits count from now on, under a new window number.
  * @pid: Process, or -1 for all (-a).
- * @all: A calibration: whatever threads, users and CPUs were asked for, and without samples.
+ * @calibration: As a rule CHURN_CALIBRATE_NOT.
  * @first_stray_ns: Set to when the first hit came before; 0: none has. May be NULL.
  */
-int gate__open(struct probes *p, pid_t pid, bool all, __u64 *first_stray_ns);
+int gate__open(struct probes *p, pid_t pid, enum churn_calibration calibration,
+	       __u64 *first_stray_ns);
 
 /** gate__shut() - And no more. Breakpoints may still be there. */
 int gate__shut(struct probes *p, pid_t pid);

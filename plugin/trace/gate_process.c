@@ -226,7 +226,7 @@ int gate_process__look(struct gate_process *p, const struct gate_tools *t,
 	/* What runs already is recorded from here on. */
 	if (!p->had_window && p->from_before)
 		p->end = p->open;
-	err = gate__open(t->probes, p->pid, false, &first_ns);
+	err = gate__open(t->probes, p->pid, CHURN_CALIBRATE_NOT, &first_ns);
 	if (err) {
 		probes__forget(t->probes, p->pid);
 		return err;

@@ -53,6 +53,7 @@ static const hit_fn functions[HIT_KINDS][HIT_CLASSES] = {
 	[HIT_WRAPPING] = { hit_wrapping_emulated, hit_wrapping_stepped },
 };
 
+/* @kind: HIT_KINDS: an allocation and its free. */
 struct hit_order {
 	int kind, class;
 	int cold;
@@ -78,6 +79,16 @@ static void touch(volatile char *memory)
 
 	for (i = 0; i < COLD_BYTES; i += LINE_BYTES)
 		memory[i]++;
+}
+
+static double run_pairs(void)
+{
+	double start = cpu_ns();
+	int i;
+
+	for (i = 0; i < HOT_CALLS; i++)
+		hit_free_emulated(hit_alloc_emulated(NULL));
+	return (cpu_ns() - start) / HOT_CALLS;
 }
 
 /* realloc(NULL, size) and malloc(size): no block is looked up. free() needs a pointer. */
@@ -123,7 +134,7 @@ static void serve(int fd)
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	while (memory && read(fd, &order, sizeof(order)) == sizeof(order)) {
-		ns = run(&order, memory);
+		ns = order.kind == HIT_KINDS ? run_pairs() : run(&order, memory);
 		if (write(fd, &ns, sizeof(ns)) != sizeof(ns))
 			break;
 	}
@@ -248,24 +259,51 @@ static int open_on_child(struct hit_child *c, struct probes *probes)
 {
 	int err = plant(c, probes);
 
-	return err ?: gate__open(probes, c->pid, true, NULL);
+	return err ?: gate__open(probes, c->pid, CHURN_CALIBRATE_UNSAMPLED, NULL);
+}
+
+static int measure_bare_pairs(struct hit_child *c, struct pair_times *t)
+{
+	int run, err = 0;
+
+	for (run = 0; run < HIT_RUNS && !err; run++)
+		err = ask(c, HIT_KINDS, HIT_EMULATED, false, &t->bare[run]);
+	return err;
+}
+
+static int measure_sampled_pairs(struct hit_child *c, struct probes *probes, struct pair_times *t)
+{
+	struct churn_totals before, after;
+	int run, err;
+
+	err = gate__open(probes, c->pid, CHURN_CALIBRATE_SAMPLED, NULL);
+	for (run = 0; run < HIT_RUNS && !err; run++) {
+		err = probes__read_totals(probes, c->pid, &before) ?:
+		      ask(c, HIT_KINDS, HIT_EMULATED, false, &t->probed[run]) ?:
+		      probes__read_totals(probes, c->pid, &after);
+		if (!err)
+			t->timed[run] = (double)(after.cost_ns - before.cost_ns) / HOT_CALLS;
+	}
+	return err;
 }
 
 int hit_child__calibrate(struct hit_child *c, struct probes *probes, struct hit_cost *ret)
 {
 	struct hit_times times[HIT_KINDS][HIT_CLASSES];
+	struct pair_times pair;
 	int err, i;
 
-	err = measure_all(c, times, false) ?: open_on_child(c, probes);
+	err = measure_all(c, times, false) ?: measure_bare_pairs(c, &pair) ?:
+	      open_on_child(c, probes);
 	if (!err) {
-		err = measure_all(c, times, true);
+		err = measure_all(c, times, true) ?: measure_sampled_pairs(c, probes, &pair);
 		unplant(c, probes);
 	}
 	if (err) {
 		pr_err("Cannot measure what a probe costs: %s\n", strerror(-err));
 		return err;
 	}
-	hit_cost__judge(times, ret);
+	hit_cost__judge(times, &pair, ret);
 	c->hot_ns = times[HIT_ALLOC][HIT_EMULATED].probed_hot[0];
 	for (i = 1; i < HIT_RUNS; i++) {
 		if (times[HIT_ALLOC][HIT_EMULATED].probed_hot[i] < c->hot_ns)

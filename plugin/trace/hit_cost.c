@@ -35,7 +35,21 @@ static void judge_one(const struct hit_times *t, double *ns, double *error)
 	*error = (cold - hot) / 2 / *ns;
 }
 
-void hit_cost__judge(const struct hit_times times[HIT_KINDS][HIT_CLASSES], struct hit_cost *ret)
+static double hot_ns(const struct hit_times *t)
+{
+	return median(t->probed_hot) - median(t->bare_hot);
+}
+
+static double judge_pair(const struct hit_times times[HIT_KINDS][HIT_CLASSES],
+			 const struct pair_times *pair)
+{
+	double hits = hot_ns(&times[HIT_ALLOC][HIT_EMULATED]) + hot_ns(&times[HIT_FREE][HIT_EMULATED]);
+
+	return fmax(median(pair->probed) - median(pair->bare) - median(pair->timed) - hits, 0);
+}
+
+void hit_cost__judge(const struct hit_times times[HIT_KINDS][HIT_CLASSES],
+		     const struct pair_times *pair, struct hit_cost *ret)
 {
 	double error;
 	int kind, class;
@@ -49,6 +63,5 @@ void hit_cost__judge(const struct hit_times times[HIT_KINDS][HIT_CLASSES], struc
 				ret->error = fmax(ret->error, error);
 		}
 	}
-	ret->return_ns = fmax(ret->ns[HIT_WRAPPING][HIT_EMULATED] - ret->ns[HIT_ALLOC][HIT_EMULATED],
-			      0);
+	ret->sampled_ns = judge_pair(times, pair);
 }

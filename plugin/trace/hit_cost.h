@@ -41,13 +41,22 @@ struct hit_times {
 /**
  * struct hit_cost - What hits cost.
  * @ns: A hit of each kind and class.
- * @return_ns: The return of a sampled call, beside its entry.
+ * @sampled_ns: What a sampled allocation costs beyond its two hits, and beyond the making of its
+ *	samples, which the BPF programs time themselves: the return, and following the block.
  * @error: All are right within this part, at 95 %.
  */
 struct hit_cost {
 	double ns[HIT_KINDS][HIT_CLASSES];
-	double return_ns;
+	double sampled_ns;
 	double error;
+};
+
+/**
+ * struct pair_times - An allocation and its free, sampled: ns a pair, each run.
+ * @timed: Of @probed, what the BPF programs have timed.
+ */
+struct pair_times {
+	double bare[HIT_RUNS], probed[HIT_RUNS], timed[HIT_RUNS];
 };
 
 /**
@@ -56,7 +65,8 @@ struct hit_cost {
  * The cost lies between that in the tight loop and, since real programs leave caches colder yet than
  * we do, somewhat more than that with cold code; the middle is taken, and half the distance is the error.
  */
-void hit_cost__judge(const struct hit_times times[HIT_KINDS][HIT_CLASSES], struct hit_cost *ret);
+void hit_cost__judge(const struct hit_times times[HIT_KINDS][HIT_CLASSES],
+		     const struct pair_times *pair, struct hit_cost *ret);
 
 /**
  * hit_child__new() - Fork the child: before there are threads and events.

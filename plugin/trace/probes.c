@@ -175,7 +175,10 @@ static enum hit_kind cost_kind(const struct probe_image *image, const struct pro
 	return site->fn == CHURN_FN_FREE ? HIT_FREE : HIT_ALLOC;
 }
 
-/* Before anything is attached there: it resets the hits. Returns are counted apart. */
+/*
+ * Before anything is attached there: it resets the hits. What returns cost the programs add, as if of
+ * a sampled call.
+ */
 static int write_costs(struct probes *p, size_t first_site, const struct probe_image *image)
 {
 	struct churn_site_hits *hits = calloc(p->nr_cpus, sizeof(*hits));
@@ -189,7 +192,7 @@ static int write_costs(struct probes *p, size_t first_site, const struct probe_i
 		double ns = p->costs.ns[kind][cost_class(site)];
 
 		if (kind == HIT_WRAPPING)
-			ns = fmax(ns - p->costs.return_ns, 0);
+			ns = fmax(ns - p->costs.sampled_ns, 0);
 		for (cpu = 0; cpu < p->nr_cpus; cpu++)
 			hits[cpu].cost_ns = ns + 0.5;
 		err = bpf_map__update_elem(p->bpf.skel->maps.site_hits, &n, sizeof(n), hits,
@@ -202,7 +205,7 @@ static int write_costs(struct probes *p, size_t first_site, const struct probe_i
 void probes__set_costs(struct probes *p, const struct hit_cost *costs)
 {
 	p->costs = *costs;
-	p->bpf.skel->bss->return_cost_ns = costs->return_ns + 0.5;
+	p->bpf.skel->bss->sampled_cost_ns = costs->sampled_ns + 0.5;
 }
 
 static int hold_file(struct image *img, const char *open_path)

@@ -78,9 +78,10 @@ static int calibrate(struct window_gate *g, struct probes *probes)
 	probes__stop(probes);
 	if (err)
 		return err;
-	pr_debug("A hit costs %.0f ns for malloc, %.0f for free, %.0f for realloc; single-stepped %.0f; +- %.0f %%\n",
+	pr_debug("A hit costs %.0f ns for malloc, %.0f for free, %.0f for realloc; single-stepped %.0f; a sample %.0f more; +- %.0f %%\n",
 		 g->costs.ns[HIT_ALLOC][HIT_EMULATED], g->costs.ns[HIT_FREE][HIT_EMULATED],
 		 g->costs.ns[HIT_WRAPPING][HIT_EMULATED], g->costs.ns[HIT_ALLOC][HIT_STEPPED],
+		 g->costs.sampled_ns,
 		 100 * g->costs.error);
 	probes__set_costs(probes, &g->costs);
 	g->calibrated_ns = clock__now_ns();
