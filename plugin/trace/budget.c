@@ -12,6 +12,7 @@
 #define DEBT_NS		5e7	/* nor owed, by probes that stay */
 #define FREE_COST_NS	5e3	/* a few hits say nothing */
 #define MIN_EVIDENCE_NS	3e5
+#define ASLEEP_CPUS	0.05
 #define MAX_WAIT_NS	1e9
 
 static double min(double a, double b)
@@ -35,10 +36,12 @@ void budget__init(struct budget *b, double share, double stall_ns, bool loan)
 
 void budget__pass(struct budget *b, __u64 wall_ns, __u64 cpu_ns)
 {
-	double part = min(wall_ns / CPUS_OVER_NS, 1), limit;
+	double part, limit;
 
 	if (!wall_ns)
 		return;
+	b->seen_ns = min(b->seen_ns + wall_ns, CPUS_OVER_NS);
+	part = min(wall_ns / b->seen_ns, 1);
 	b->cpus += part * ((double)cpu_ns / wall_ns - b->cpus);
 	limit = max(b->share * b->cpus * SAVED_NS, 2 * (b->stall_ns + MIN_WINDOW_NS * max(b->cpus, 1)));
 	if (b->balance_ns < limit)
@@ -105,9 +108,9 @@ bool budget__keeps_on(const struct budget *b, __u64 cpu_ns, __u64 cost_ns)
 {
 	if (b->balance_ns <= 0)
 		return false;
-	/* It hardly ran: that says nothing new. */
+	/* It hardly ran: that says nothing new, but of one that sleeps. */
 	if (cpu_ns < MIN_EVIDENCE_NS && cost_ns <= FREE_COST_NS)
-		return b->density <= b->share / 2;
+		return b->density < 0 ? b->cpus < ASLEEP_CPUS : b->density <= b->share / 2;
 	return cost_ns <= b->share * cpu_ns / 2 + FREE_COST_NS;
 }
 

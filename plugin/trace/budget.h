@@ -17,14 +17,14 @@
  * @share: Of the CPU time, what is planned with: less than what the user allows, for all that is not
  *	exactly known.
  * @balance_ns: What may be spent.
- * @cpus: CPUs that the process keeps busy, lately.
+ * @cpus: CPUs that the process keeps busy, lately: over @seen_ns.
  * @density: Cost of probes that are on, in ns per ns of CPU time without them; < 0: not known.
  * @stall_ns: What attaching and detaching once costs.
  */
 struct budget {
 	double share;
 	double balance_ns;
-	double cpus;
+	double cpus, seen_ns;
 	double density;
 	double stall_ns;
 };

@@ -10,8 +10,6 @@
 #include "probes.h"
 #include "util/clock.h"
 
-#define EDGE_ERR_NS	50000	/* what opening and shutting may take out of a window */
-
 int gate_process__init(struct gate_process *p, const struct gate_tools *t, pid_t pid, bool loan)
 {
 	const struct window_gate_opts *o = t->opts;
@@ -140,7 +138,7 @@ static void fill(const struct gate_process *p, const struct gate_tools *t, __u64
 	w->user_clock = since(to->cpu.user, from->cpu.user);
 	w->user_clock_between = since(from->cpu.user, p->end.cpu.user);
 	w->cost_ns = cost_since(t, &to->totals, &from->totals);
-	w->cost_err_ns = w->cost_ns * t->cost_error + (p->on ? 0 : EDGE_ERR_NS);
+	w->cost_err_ns = w->cost_ns * t->cost_error + (p->on ? 0 : t->edge_error_ns);
 	w->nr_stray = since(to->totals.nr_stray, from->totals.nr_stray);
 	w->stray_cost_ns = stray_since(t, &to->totals, &from->totals);
 	w->budget_ppm = t->opts->budget * 1e6 + 0.5;
@@ -223,6 +221,7 @@ int gate_process__look(struct gate_process *p, const struct gate_tools *t,
 	if (err)
 		return err;
 	gate_process__read(p, t, &p->open);
+	gate_process__pay(p, t, &p->open);
 	/* What runs already is recorded from here on. */
 	if (!p->had_window && p->from_before)
 		p->end = p->open;

@@ -54,6 +54,7 @@ struct gate_tools {
 	const struct window_gate_opts *opts;
 	double cost_factor;	/* what a hit costs now, against the calibration */
 	double cost_error;
+	double edge_error_ns;	/* what opening and shutting may take out of a window */
 	double stall_ns;
 };
 

@@ -18,6 +18,7 @@
 #include "util/msg.h"
 
 #define STALL_NS	200000.0	/* of attaching and detaching once: 65 us, and caches */
+#define EDGE_HITS	30		/* waking up and reading clocks disturb as much as so many hits */
 #define ON_STEP_NS	10000000ULL	/* probes that stay are looked after so often, */
 #define ON_REPORT_NS	1000000000ULL	/* and reported so often */
 #define IDLE_STEP_NS	100000000ULL
@@ -112,6 +113,7 @@ int window_gate__new(const struct window_gate_opts *opts, struct probes *probes,
 	g->tools = (struct gate_tools){
 		.probes = probes, .opts = &g->opts, .cost_factor = 1,
 		.cost_error = g->costs.error, .stall_ns = STALL_NS,
+		.edge_error_ns = EDGE_HITS * g->costs.ns[HIT_ALLOC][HIT_EMULATED],
 	};
 	if (err)
 		window_gate__free(g);
@@ -271,7 +273,7 @@ bool window_gate__next(struct window_gate *g, struct gate_window *ret)
 bool window_gate__lock(struct window_gate *g)
 {
 	pthread_mutex_lock(&g->samples_lock);
-	return !g->is_open;
+	return !__atomic_load_n(&g->is_open, __ATOMIC_SEQ_CST);
 }
 
 void window_gate__unlock(struct window_gate *g)
@@ -279,11 +281,21 @@ void window_gate__unlock(struct window_gate *g)
 	pthread_mutex_unlock(&g->samples_lock);
 }
 
-static void set_open(struct window_gate *g, bool is_open)
+/* From here on samples have to wait; who takes some just now has taken them before. */
+static void begin_open(struct window_gate *g)
 {
 	pthread_mutex_lock(&g->samples_lock);
-	g->is_open = is_open;
+	__atomic_store_n(&g->is_open, true, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&g->samples_lock);
+}
+
+/*
+ * What the window stands for is queued. Without the lock: its owner may be kept from the CPU by the very
+ * threads that our probes are on.
+ */
+static void end_open(struct window_gate *g)
+{
+	__atomic_store_n(&g->is_open, false, __ATOMIC_SEQ_CST);
 }
 
 static struct gate_process *find(const struct window_gate *g, pid_t pid)
@@ -420,13 +432,13 @@ static void look(struct window_gate *g, struct gate_process *p, const struct bud
 	struct churn_window w;
 	int err;
 
-	set_open(g, true);
+	begin_open(g);
 	err = gate_process__look(p, &g->tools, plan, g->period, &w);
 	if (err)
 		p->nr_images = 0;	/* it has ended, or why not is printed: not again */
 	else
 		report(g, p, &w);
-	set_open(g, false);
+	end_open(g);
 	adapt_period(g);
 }
 
@@ -545,8 +557,6 @@ static void *run(void *arg)
 {
 	struct window_gate *g = arg;
 
-	/* Late at closing a window is dear for the target; of the CPU it takes next to nothing. */
-	setpriority(PRIO_PROCESS, gettid(), GATE_NICE);
 	while (!g->stopping) {
 		carry_out_all(g);
 		wait_until(g, serve_all(g));
@@ -567,6 +577,11 @@ int window_gate__start(struct window_gate *g)
 	g->started = true;
 	if (!(g->opts.budget > 0))
 		return 0;
+	/*
+	 * Late at closing a window is dear for the target, and a window waits for who drains the rings,
+	 * our caller. Of the CPU both take next to nothing.
+	 */
+	setpriority(PRIO_PROCESS, gettid(), GATE_NICE);
 	err = pthread_create(&g->thread, NULL, run, g);
 	if (err) {
 		pr_err("Cannot start a thread: %s\n", strerror(err));

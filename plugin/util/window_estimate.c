@@ -154,7 +154,7 @@ static void add_sums(struct window_result *s, const struct churn_window *w)
 {
 	bool is_sampled = w->flags & CHURN_W_SAMPLED;
 
-	s->is_sampled |= is_sampled;
+	s->is_sampled |= is_sampled && (w->cpu_ns || w->cpu_between_ns || w->gap_ns);
 	s->has_cost |= !!(w->flags & CHURN_W_COST);
 	s->is_off |= !!(w->flags & CHURN_W_OFF);
 	s->cpu_ns += w->cpu_ns + w->cpu_between_ns;
