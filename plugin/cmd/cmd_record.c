@@ -12,12 +12,12 @@
 #include "cmds.h"
 
 #include "callchains.h"
-#include "perfdata/synth.h"
 #include "perfdata/writer.h"
 #include "record_attach.h"
 #include "record_budget.h"
 #include "record_opts.h"
 #include "record_summary.h"
+#include "record_synth.h"
 #include "record_threads.h"
 #include "recording.h"
 #include "target/command.h"
@@ -256,44 +256,6 @@ static int connect_outputs(struct record *r)
 	return err;
 }
 
-/* One that ended, or that shows its mappings to nobody, is no reason to record nothing. */
-static int synthesise_process(struct record *r, pid_t pid)
-{
-	struct callchains *chains = recording__callchains(r->recording);
-	int err = synth__process(recording__writer(r->recording), pid,
-				 r->opts->callgraph == CALLGRAPH_DWARF || r->opts->verify_stacks);
-
-	if (!err && chains)
-		callchains__add_process(chains, pid);
-	if (err == -EACCES || err == -EPERM) {
-		pr_debug("Process %d: cannot read its mappings: it will have no symbols\n", pid);
-		return 0;
-	}
-	return err == -ESRCH ? 0 : err;
-}
-
-static int synthesise(struct record *r)
-{
-	struct pdwriter *out = recording__writer(r->recording);
-	const struct record_opts *opts = r->opts;
-	pid_t *all;
-	size_t nr, i;
-	int err;
-
-	err = synth__kernel(out);
-	for (i = 0; !err && i < (size_t)opts->nr_pids; i++)
-		err = synthesise_process(r, opts->pids[i]);
-	if (err || !opts->system_wide)
-		return err;
-	err = process__all(0, &all, &nr);
-	if (err)
-		return err;
-	for (i = 0; i < nr && !err; i++)
-		err = synthesise_process(r, all[i]);
-	free(all);
-	return err;
-}
-
 static int attach(struct record *r)
 {
 	if (r->traces_workload)
@@ -514,7 +476,7 @@ static int open_all(struct record *r)
 	       ignore_children(r) ?:
 	       recording__new(r->opts, r->rings, r->probes, r->follow,
 			      r->opts->windows ? r->budget : NULL, &r->recording) ?:
-	       synthesise(r);
+	       record_synth__all(r->opts, r->recording);
 }
 
 static void interrupt_workload(struct record *r)

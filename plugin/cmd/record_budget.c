@@ -7,6 +7,7 @@
 #include "record_budget.h"
 
 #include "record_opts.h"
+#include "trace/finish.h"
 #include "trace/hit_cost.h"
 #include "trace/window_gate.h"
 #include "util/msg.h"
@@ -127,7 +128,7 @@ int record_budget__take(struct record_budget *b, struct gate_window *ret)
 	return err ?: 1;
 }
 
-double record_budget__factor(const struct record_budget *b, pid_t pid, __u64 time_ns)
+static double factor_at(const struct record_budget *b, pid_t pid, __u64 time_ns)
 {
 	const struct known_window *k;
 	size_t i;
@@ -138,6 +139,19 @@ double record_budget__factor(const struct record_budget *b, pid_t pid, __u64 tim
 			return k->factor;
 	}
 	return 1;
+}
+
+void record_budget__scale(const struct record_budget *b, __u64 sample_type, void *sample)
+{
+	double factor;
+	__u64 time_ns;
+	__u32 pid;
+
+	memcpy(&pid, (char *)sample + 24, sizeof(pid));
+	memcpy(&time_ns, (char *)sample + 32, sizeof(time_ns));
+	factor = factor_at(b, pid, time_ns);
+	if (factor > 1)
+		finish_scale(sample_type, sample, factor, drand48());
 }
 
 void record_budget__result(const struct record_budget *b, struct window_result *ret)

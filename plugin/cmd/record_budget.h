@@ -40,8 +40,8 @@ struct window_gate *record_budget__gate(struct record_budget *b);
 /** record_budget__take() - Take the next window that is over. Return: 1, 0 when there is none, -ENOMEM. */
 int record_budget__take(struct record_budget *b, struct gate_window *ret);
 
-/** record_budget__factor() - By how much the weight of a sample goes up: its window's factor. */
-double record_budget__factor(const struct record_budget *b, pid_t pid, __u64 time_ns);
+/** record_budget__scale() - Raise a finished sample's weight to what its window makes it stand for. */
+void record_budget__scale(const struct record_budget *b, __u64 sample_type, void *sample);
 
 /** record_budget__result() - What all windows taken tell. */
 void record_budget__result(const struct record_budget *b, struct window_result *ret);

@@ -234,23 +234,6 @@ static void note_time(struct recording *r, const struct perf_event_header *sampl
 		r->last_ns = time_ns;
 }
 
-/* A sample in r->finished: what its window stands for, it stands for, too. */
-static void scale_sample(struct recording *r, __u64 sample_type)
-{
-	struct perf_event_header *sample = (void *)r->finished;
-	__u64 time_ns;
-	double factor;
-	__u32 pid;
-
-	if (!r->budget)
-		return;
-	memcpy(&pid, r->finished + 24, sizeof(pid));
-	memcpy(&time_ns, r->finished + 32, sizeof(time_ns));
-	factor = record_budget__factor(r->budget, pid, time_ns);
-	if (factor > 1)
-		finish_scale(sample_type, sample, factor, drand48());
-}
-
 static int write_churn_sample(struct recording *r, const struct perf_event_header *record)
 {
 	struct finish_result done;
@@ -267,7 +250,8 @@ static int write_churn_sample(struct recording *r, const struct perf_event_heade
 	else
 		r->counts.nr_free_samples++;
 	r->counts.nr_repaired += done.repaired;
-	scale_sample(r, r->churn_attr.sample_type);
+	if (r->budget)
+		record_budget__scale(r->budget, r->churn_attr.sample_type, r->finished);
 	return pdwriter__write(r->out, r->finished, bytes);
 }
 
@@ -295,7 +279,7 @@ static int write_stack_sample(void *ctx, const struct callchains_sample *sample)
 	if (!sample->event_id || !r->budget)
 		return pdwriter__write(r->out, sample->record, sample->record->size);
 	memcpy(r->finished, sample->record, sample->record->size);
-	scale_sample(r, r->churn_attr.sample_type | PERF_SAMPLE_CALLCHAIN);
+	record_budget__scale(r->budget, r->churn_attr.sample_type | PERF_SAMPLE_CALLCHAIN, r->finished);
 	return pdwriter__write(r->out, r->finished, sample->record->size);
 }
 

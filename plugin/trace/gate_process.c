@@ -10,6 +10,8 @@
 #include "probes.h"
 #include "util/clock.h"
 
+#define GLANCE_NS	1000000
+
 int gate_process__init(struct gate_process *p, const struct gate_tools *t, pid_t pid, bool loan)
 {
 	const struct window_gate_opts *o = t->opts;
@@ -235,6 +237,24 @@ int gate_process__look(struct gate_process *p, const struct gate_tools *t,
 	finish_look(p, t, period, &before, ret);
 	if (first_ns && first_ns < ret->probed_start_ns)
 		ret->probed_start_ns = first_ns;
+	return 0;
+}
+
+int gate_process__glance(struct gate_process *p, const struct gate_tools *t, __u64 period,
+			 struct churn_window *sum)
+{
+	const struct budget_plan plan = { .window_ns = GLANCE_NS };
+	struct churn_window w, rest = {0};
+	int err = gate_process__look(p, t, &plan, period, &w);
+
+	if (err)
+		return err == -ESRCH ? 0 : err;
+	if (p->on)
+		gate_process__switch_off(p, t, period, &rest);
+	sum->nr_allocs += w.nr_allocs + rest.nr_allocs;
+	sum->nr_hits += w.nr_hits + rest.nr_hits;
+	sum->cpu_ns += w.cpu_ns + rest.cpu_ns;
+	sum->cost_ns += w.cost_ns + rest.cost_ns;
 	return 0;
 }
 

@@ -80,6 +80,10 @@ void gate_process__pay(struct gate_process *p, const struct gate_tools *t,
 int gate_process__look(struct gate_process *p, const struct gate_tools *t,
 		       const struct budget_plan *plan, __u64 period, struct churn_window *ret);
 
+/** gate_process__glance() - A window of 1 ms; its calls, hits, CPU time and cost are added to @sum. */
+int gate_process__glance(struct gate_process *p, const struct gate_tools *t, __u64 period,
+			 struct churn_window *sum);
+
 /** gate_process__report_on() - What probes that stay have counted since the last report. */
 void gate_process__report_on(struct gate_process *p, const struct gate_tools *t, __u64 period,
 			     struct churn_window *ret);

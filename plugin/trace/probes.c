@@ -3,7 +3,6 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,45 +11,15 @@
 
 #include "attach.h"
 #include "churn.skel.h"
-#include "hit_cost.h"
 #include "load.h"
 #include "probe/probe.h"
 #include "probes.h"
+#include "probes_priv.h"
 #include "target/process.h"
 #include "util/files.h"
 #include "util/msg.h"
 
 #define MAX_CLOSING	16	/* attachments of one process, at the same time */
-
-struct image {
-	const struct probe_image *probe;
-	int fd;
-	char path[32];			/* of the fd, under /proc/self/fd */
-	size_t first_site;		/* number of its first site among all */
-	struct trace_events *events;	/* PROBE_EVENT only */
-};
-
-/* Descriptors that keep probes planted in one process. */
-struct attachment {
-	pid_t pid;
-	bool inherited;			/* children have copies */
-	int *fds;
-	int nr_fds;
-};
-
-struct probes {
-	struct loaded bpf;
-	int guard_fd;			/* PROBE_EVENT only, else -1 */
-	int nr_cpus;
-	struct image images[CHURN_MAX_IMAGES];
-	size_t nr_images;
-	size_t nr_sites;
-	struct hit_cost costs;		/* zeros: not asked for */
-	struct attachment *attachments;
-	size_t nr_attachments;
-	/* Attaching follows forks in a thread of its own. */
-	pthread_mutex_t lock;
-};
 
 int probes__new(const struct probes_opts *opts, struct probes **ret)
 {
@@ -163,51 +132,6 @@ static int write_image_cfg(struct probes *p, __u32 index, const struct probe_ima
 				    sizeof(cfg), BPF_ANY);
 }
 
-static int cost_class(const struct probe_site *site)
-{
-	return site->emulated ? HIT_EMULATED : HIT_STEPPED;
-}
-
-static enum hit_kind cost_kind(const struct probe_image *image, const struct probe_site *site)
-{
-	if (image->may_forward || (site->fn > CHURN_FN_CALLOC && site->fn < CHURN_FN_FREE))
-		return HIT_WRAPPING;
-	return site->fn == CHURN_FN_FREE ? HIT_FREE : HIT_ALLOC;
-}
-
-/*
- * Before anything is attached there: it resets the hits. What returns cost the programs add, as if of
- * a sampled call.
- */
-static int write_costs(struct probes *p, size_t first_site, const struct probe_image *image)
-{
-	struct churn_site_hits *hits = calloc(p->nr_cpus, sizeof(*hits));
-	__u32 n = first_site;
-	size_t i;
-	int cpu, err = hits ? 0 : -ENOMEM;
-
-	for (i = 0; i < image->nr_sites && !err; i++, n++) {
-		const struct probe_site *site = &image->sites[i];
-		enum hit_kind kind = cost_kind(image, site);
-		double ns = p->costs.ns[kind][cost_class(site)];
-
-		if (kind == HIT_WRAPPING)
-			ns = fmax(ns - p->costs.sampled_ns, 0);
-		for (cpu = 0; cpu < p->nr_cpus; cpu++)
-			hits[cpu].cost_ns = ns + 0.5;
-		err = bpf_map__update_elem(p->bpf.skel->maps.site_hits, &n, sizeof(n), hits,
-					   p->nr_cpus * sizeof(*hits), BPF_ANY);
-	}
-	free(hits);
-	return err;
-}
-
-void probes__set_costs(struct probes *p, const struct hit_cost *costs)
-{
-	p->costs = *costs;
-	p->bpf.skel->bss->sampled_cost_ns = costs->sampled_ns + 0.5;
-}
-
 static int hold_file(struct image *img, const char *open_path)
 {
 	img->fd = open(open_path, O_RDONLY | O_CLOEXEC);
@@ -232,7 +156,7 @@ int probes__add_image(struct probes *p, const struct probe_image *image, const c
 	err = hold_file(&p->images[p->nr_images], open_path);
 	if (err)
 		goto out;
-	err = write_image_cfg(p, p->nr_images, image) ?: write_costs(p, p->nr_sites, image);
+	err = write_image_cfg(p, p->nr_images, image) ?: probes__write_costs(p, p->nr_sites, image);
 	if (err) {
 		close(p->images[p->nr_images].fd);
 		goto out;
@@ -617,98 +541,4 @@ void probes__detach(struct probes *p)
 int probes__set_period(struct probes *p, __u64 period)
 {
 	return load_period(p->bpf.skel, period, 0);
-}
-
-static void add_hits(struct probe_site_stats *stats, const struct churn_site_hits *hits)
-{
-	stats->nr_hits += hits->nr_hits;
-	if (!hits->ip)
-		return;
-	stats->ip = hits->ip;
-	stats->pid = hits->tgid;
-}
-
-int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *ret_nr)
-{
-	struct churn_site_hits *per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
-	struct probe_site_stats *stats = calloc(p->nr_sites ?: 1, sizeof(*stats));
-	size_t img, i;
-	__u32 n = 0;
-	int cpu;
-
-	if (!per_cpu || !stats) {
-		free(per_cpu);
-		free(stats);
-		return -ENOMEM;
-	}
-	for (img = 0; img < p->nr_images; img++) {
-		for (i = 0; i < p->images[img].probe->nr_sites; i++, n++) {
-			stats[n].image = p->images[img].probe;
-			stats[n].open_path = p->images[img].path;
-			stats[n].site = i;
-			if (bpf_map__lookup_elem(p->bpf.skel->maps.site_hits, &n, sizeof(n), per_cpu,
-						 p->nr_cpus * sizeof(*per_cpu), 0))
-				continue;
-			for (cpu = 0; cpu < p->nr_cpus; cpu++)
-				add_hits(&stats[n], &per_cpu[cpu]);
-		}
-	}
-	free(per_cpu);
-	*ret = stats;
-	*ret_nr = n;
-	return 0;
-}
-
-void churn_totals__add(struct churn_totals *sum, const struct churn_totals *one)
-{
-	const __u64 *from = (const __u64 *)one;
-	__u64 *to = (__u64 *)sum;
-	size_t i;
-
-	for (i = 0; i < offsetof(struct churn_totals, malloc_ip) / sizeof(__u64); i++)
-		to[i] += from[i];
-	if (one->malloc_ip)
-		sum->malloc_ip = one->malloc_ip;
-}
-
-int probes__read_totals(struct probes *p, pid_t pid, struct churn_totals *totals)
-{
-	struct churn_totals *per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
-	__u32 key = pid;
-	int cpu, err;
-
-	if (!per_cpu)
-		return -ENOMEM;
-	memset(totals, 0, sizeof(*totals));
-	err = bpf_map__lookup_elem(p->bpf.skel->maps.totals, &key, sizeof(key), per_cpu,
-				   p->nr_cpus * sizeof(*per_cpu), 0);
-	for (cpu = 0; !err && cpu < p->nr_cpus; cpu++)
-		churn_totals__add(totals, &per_cpu[cpu]);
-	free(per_cpu);
-	return err;
-}
-
-int probes__next_totals(struct probes *p, pid_t *pid, struct churn_totals *totals)
-{
-	__u32 key = *pid, next;
-	int err;
-
-	err = bpf_map__get_next_key(p->bpf.skel->maps.totals, *pid ? &key : NULL, &next, sizeof(next));
-	if (err)
-		return -ENOENT;
-	err = probes__read_totals(p, next, totals);
-	*pid = next;
-	return err == -ENOMEM ? err : 0;
-}
-
-void probes__drop_totals(struct probes *p, pid_t pid)
-{
-	__u32 key = pid;
-
-	bpf_map__delete_elem(p->bpf.skel->maps.totals, &key, sizeof(key), 0);
-}
-
-__u64 probes__nr_uncounted(const struct probes *p)
-{
-	return p->bpf.skel->bss->nr_uncounted;
 }

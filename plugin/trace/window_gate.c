@@ -25,7 +25,6 @@
 #define MIN_STEP_NS	1000000ULL
 #define RECALIBRATE_NS	10000000000ULL
 #define GLANCES		3		/* some 100 ms, with all that attaching waits for */
-#define GLANCE_NS	1000000
 #define MAX_GLANCED	8		/* processes */
 #define GATE_NICE	(-20)
 #define MAX_FACTOR	3.0		/* more than that no machine changes its speed */
@@ -519,24 +518,6 @@ static void wait_until(struct window_gate *g, __u64 time_ns)
 	pthread_mutex_unlock(&g->lock);
 }
 
-static int glance(struct window_gate *g, struct gate_process *p, struct churn_window *sum)
-{
-	const struct budget_plan plan = { .window_ns = GLANCE_NS };
-	struct churn_window w, rest = {0};
-	int err = gate_process__look(p, &g->tools, &plan, g->period, &w);
-
-	if (err)
-		return err == -ESRCH ? 0 : err;
-	if (p->on)
-		gate_process__switch_off(p, &g->tools, g->period, &rest);
-	sum->nr_allocs += w.nr_allocs + rest.nr_allocs;
-	sum->nr_hits += w.nr_hits + rest.nr_hits;
-	sum->cpu_ns += w.cpu_ns + rest.cpu_ns;
-	sum->cost_ns += w.cost_ns + rest.cost_ns;
-	sum->end_ns += w.end_ns - w.start_ns + rest.end_ns - rest.start_ns;
-	return 0;
-}
-
 int window_gate__glance(struct window_gate *g, struct churn_window *ret)
 {
 	size_t i;
@@ -547,7 +528,7 @@ int window_gate__glance(struct window_gate *g, struct churn_window *ret)
 	probes__start(g->tools.probes);
 	for (round = 0; round < GLANCES; round++) {
 		for (i = 0; i < g->nr_processes && i < MAX_GLANCED && !err; i++)
-			err = glance(g, g->processes[i], ret);
+			err = gate_process__glance(g->processes[i], &g->tools, g->period, ret);
 	}
 	probes__stop(g->tools.probes);
 	return err;

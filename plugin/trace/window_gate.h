@@ -65,7 +65,7 @@ void window_gate__remove(struct window_gate *g, pid_t pid);
 
 /**
  * window_gate__glance() - In place of starting: a few short windows on what was added.
- * @ret: Sums: calls, hits, CPU time, cost; @end_ns: length of the windows.
+ * @ret: Sums: calls, hits, CPU time, cost.
  *
  * Return: 0 or a negative errno, printed.
  */
