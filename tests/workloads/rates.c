@@ -2,12 +2,13 @@
 /*
  * rates.c - allocates at rates that change.
  *
- *	rates [-w] [-t THREADS] [-f CHILDREN] CALLS:WORK...
+ *	rates [-w] [-t THREADS] [-f CHILDREN] [-s US] CALLS:WORK...
  *
  * Each CALLS:WORK is a phase in which each thread allocates and frees CALLS blocks, with WORK rounds of
  * computing (some ns each) between them; one in four by light_site, the others by heavy_site. With -w it
- * first waits for SIGUSR1, having said "ready"; -f does all of it in CHILDREN forked children, too.
- * Ends by saying "rates: CALLS calls, CPU ms".
+ * first waits for SIGUSR1, having said "ready"; -f does all of it in CHILDREN forked children, too; -s
+ * sleeps US between calls.
+ * Ends by saying "rates: MS ms of CPU".
  */
 #include <pthread.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 
 static int nr_phases;
 static char **phases;
+static long sleep_us;
 
 NOINLINE static void *heavy_site(void)
 {
@@ -37,6 +39,8 @@ static void one_phase(long calls, long units)
 	for (i = 0; i < calls; i++) {
 		free(i % 4 ? heavy_site() : light_site());
 		keep((void *)burn(units));
+		if (sleep_us)
+			sleep_ns(sleep_us * 1000);
 	}
 }
 
@@ -93,13 +97,15 @@ int main(int argc, char **argv)
 	char line[64];
 	int c;
 
-	while ((c = getopt(argc, argv, "wt:f:")) != -1) {
+	while ((c = getopt(argc, argv, "wt:f:s:")) != -1) {
 		if (c == 'w')
 			wait_for_signal();
 		else if (c == 't')
 			nr_threads = atol(optarg);
 		else if (c == 'f')
 			nr_children = atol(optarg);
+		else if (c == 's')
+			sleep_us = atol(optarg);
 	}
 	nr_phases = argc - optind;
 	phases = argv + optind;
