@@ -7,6 +7,7 @@
 
 #include "churn.h"
 #include "control.h"
+#include "gate.h"
 
 /* Settings, written between open and load. */
 const volatile bool cpu_filtered;	/* -C: only CPUs in cpu_selected */
@@ -37,7 +38,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CHURN_MAX_SITES);
+	__uint(max_entries, CHURN_MAX_SITES + 1);
 	__type(key, __u32);
 	__type(value, struct churn_site_hits);
 } site_hits SEC(".maps");
@@ -59,12 +60,12 @@ struct call {
 	__u32 fn;
 	__u32 tgid;
 	__u32 tid;
+	__u32 window;			/* number of the gate's window, 0: no gates */
 	bool wraps;			/* may call other probed functions for itself */
 	bool at_entry;			/* else at the return */
+	__u8 calibration;		/* enum churn_calibration */
 	struct churn_totals *totals;
 };
-
-#define ADD(counter, n)	__sync_fetch_and_add(&(counter), (n))
 
 static __always_inline bool cpu_is_selected(void)
 {
@@ -108,6 +109,27 @@ static __always_inline void read_registers(struct pt_regs *ctx, struct call *cal
 	call->bx = bx;
 }
 
+/* -t, -i, -u */
+static __always_inline bool is_chosen(const struct call *call)
+{
+	if (only_uid != ~0U && (__u32)bpf_get_current_uid_gid() != only_uid)
+		return false;
+	return !tid_filtered || bpf_map_lookup_elem(&tid_selected, &call->tid);
+}
+
+static __always_inline bool call__find_totals(struct call *call)
+{
+	call->totals = bpf_map_lookup_elem(&totals, &call->tgid);
+	if (!call->totals) {
+		bpf_map_update_elem(&totals, &call->tgid, &no_totals, BPF_NOEXIST);
+		call->totals = bpf_map_lookup_elem(&totals, &call->tgid);
+	}
+	if (!call->totals)
+		ADD(nr_uncounted, 1);
+	return call->totals;
+}
+
+/* call__take() has to follow or, with gates, call__enter() or call__leave(). */
 static __always_inline bool call__init(struct pt_regs *ctx, struct call *call, __u64 cookie)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -118,34 +140,74 @@ static __always_inline bool call__init(struct pt_regs *ctx, struct call *call, _
 	call->wraps = is_wrapping_fn(call->fn) || cookie & CHURN_COOKIE_WRAPS;
 	call->tgid = id >> 32;
 	call->tid = (__u32)id;
-	if (call->tgid == own_tgid)
-		return false;
-	if (only_uid != ~0U && (__u32)bpf_get_current_uid_gid() != only_uid)
-		return false;
-	if (tid_filtered && !bpf_map_lookup_elem(&tid_selected, &call->tid))
-		return false;
+	call->window = 0;
+	call->calibration = CHURN_CALIBRATE_NOT;
+	call->totals = NULL;
+	return call->tgid != own_tgid;
+}
 
-	call->totals = bpf_map_lookup_elem(&totals, &call->tgid);
-	if (!call->totals) {
-		bpf_map_update_elem(&totals, &call->tgid, &no_totals, BPF_NOEXIST);
-		call->totals = bpf_map_lookup_elem(&totals, &call->tgid);
-	}
-	if (!call->totals) {
-		ADD(nr_uncounted, 1);
+/* Without gates: does this call count? */
+static __always_inline bool call__take(struct call *call)
+{
+	return is_chosen(call) && call__find_totals(call);
+}
+
+static __always_inline struct churn_site_hits *call__site(const struct call *call)
+{
+	__u32 site = CHURN_COOKIE_SITE(call->cookie);
+
+	return bpf_map_lookup_elem(&site_hits, &site);
+}
+
+static __always_inline void count_stray(struct call *call, struct churn_gate *gate)
+{
+	struct churn_site_hits *hits = call__site(call);
+
+	if (gate && !gate->open)
+		gate__note_stray(gate);
+	ADD(call->totals->nr_stray, 1);
+	if (hits)
+		ADD(call->totals->stray_cost_ns, hits->cost_ns);
+}
+
+/* With gates: does this entry count? */
+static __always_inline bool call__enter(struct call *call)
+{
+	struct churn_gate *gate = gate__find(call->tgid);
+
+	if (!call__find_totals(call))
+		return false;
+	if (!gate || !gate->open || (!gate->calibration && !(is_chosen(call) && cpu_is_selected()))) {
+		count_stray(call, gate);
 		return false;
 	}
+	call->window = gate->number;
+	call->calibration = gate->calibration;
+	return true;
+}
+
+/* With gates: a call may return when the gate is shut again. */
+static __always_inline bool call__leave(struct call *call)
+{
+	struct churn_gate *gate = gate__find(call->tgid);
+
+	if (!gate || !call__find_totals(call))
+		return false;
+	call->window = gate->number;
+	ADD(call->totals->cost_ns, sampled_cost_ns);
 	return true;
 }
 
 static __always_inline void count_hit(const struct call *call)
 {
-	__u32 site = CHURN_COOKIE_SITE(call->cookie);
-	struct churn_site_hits *hits = bpf_map_lookup_elem(&site_hits, &site);
+	struct churn_site_hits *hits = call__site(call);
 
 	if (hits) {
 		ADD(hits->nr_hits, 1);
 		hits->ip = call->ip;
 		hits->tgid = call->tgid;
+		if (gated)
+			ADD(call->totals->cost_ns, hits->cost_ns);
 	}
 	ADD(call->totals->nr_hits, 1);
 	if (!call->totals->malloc_ip)

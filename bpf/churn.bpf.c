@@ -23,6 +23,7 @@
 #include "churn.h"
 #include "control.h"
 #include "cpu_sample.h"
+#include "idle.h"
 #include "walker.h"
 #include "walker_procs.h"
 
@@ -86,7 +87,8 @@ struct inflight {
 	__u64 old_ptr;
 	__u64 memptr;			/* posix_memalign's first argument */
 	__u64 sp;
-	__u64 uncounted;		/* -C: entered on another CPU */
+	__u32 uncounted;		/* -C: entered on another CPU */
+	__u32 window;			/* in which it was entered */
 	struct churn_live old;		/* record of old_ptr; weight 0: none */
 };
 
@@ -144,11 +146,13 @@ static __always_inline __u64 next_seq(void)
 }
 
 /* Draw: the weight of a sampled call, 0 for one that is passed over. */
-static __always_inline __u64 draw_weight(void)
+static __always_inline __u64 draw_weight(const struct call *call)
 {
 	__u32 zero = 0;
 	struct churn_period *p;
 
+	if (call->calibration)
+		return call->calibration == CHURN_CALIBRATE_SAMPLED;
 	if (exact)
 		return 1;
 	p = bpf_map_lookup_elem(&period, &zero);
@@ -184,7 +188,8 @@ static __always_inline bool is_nested(const struct call *call)
 	if (nr_nesting <= 0)
 		return false;
 	outer = bpf_map_lookup_elem(&inflight, &key);
-	return outer && call->sp <= outer->sp && outer->sp - call->sp < MAX_STACK_OF_ALLOCATOR;
+	return outer && outer->window == call->window && call->sp <= outer->sp &&
+	       outer->sp - call->sp < MAX_STACK_OF_ALLOCATOR;
 }
 
 static __always_inline __u64 read_caller(const struct call *call)
@@ -229,6 +234,7 @@ static __always_inline void start_walk(struct pt_regs *ctx, const struct call *c
 static __always_inline void emit(struct pt_regs *ctx, const struct call *call,
 				 struct walk_slot *slot, void *events, const __u32 bytes)
 {
+	__u64 start_ns = gated ? bpf_ktime_get_ns() : 0;
 	long err;
 
 	if (walking) {
@@ -243,6 +249,8 @@ static __always_inline void emit(struct pt_regs *ctx, const struct call *call,
 	if (err)
 		ADD(call->totals->nr_lost_output, 1);
 	walk_slot__give(slot);
+	if (gated)
+		ADD(call->totals->cost_ns, bpf_ktime_get_ns() - start_ns);
 }
 
 static __noinline int emit_free(struct pt_regs *ctx, const struct call *call, __u64 ptr,
@@ -382,18 +390,22 @@ static __always_inline __u64 asked_bytes(const struct call *call)
 
 /*
  * Remember the call until its return. A slot that is there already was left by a call that never
- * returned (longjmp, a signal handler that allocates): its sample is lost, and counted.
+ * returned (longjmp, a signal handler that allocates): its sample is lost, and counted. One from an
+ * earlier window is none of this one's.
  */
 static __always_inline bool remember(const struct call *call, const struct inflight *in)
 {
 	struct inflight_key key = inflight_key(call);
+	struct inflight *old;
 
 	if (!bpf_map_update_elem(&inflight, &key, in, BPF_NOEXIST)) {
 		if (call->wraps)
 			ADD(nr_nesting, 1);
 		return true;
 	}
-	ADD(call->totals->nr_lost_inflight, 1);
+	old = bpf_map_lookup_elem(&inflight, &key);
+	if (!old || old->window == call->window)
+		ADD(call->totals->nr_lost_inflight, 1);
 	if (bpf_map_update_elem(&inflight, &key, in, BPF_EXIST))
 		return false;
 	return true;
@@ -409,13 +421,14 @@ static __always_inline int on_wrapping_entry(struct pt_regs *ctx, const struct c
 
 	in.size = asked_bytes(call);
 	in.sp = call->sp;
+	in.window = call->window;
 	if (call->fn == CHURN_FN_FREE) {
 		on_free(ctx, call);
 		remember(call, &in);
 		return 0;
 	}
 	in.uncounted = !cpu_is_selected();
-	in.weight = in.uncounted ? 0 : draw_weight();
+	in.weight = in.uncounted ? 0 : draw_weight(call);
 	if (call->fn == CHURN_FN_POSIX_MEMALIGN)
 		in.memptr = call->arg1;
 	if (call->fn == CHURN_FN_REALLOC) {
@@ -443,7 +456,8 @@ static __always_inline int on_entry(struct pt_regs *ctx, const struct call *call
 		return 1;
 
 	in.size = asked_bytes(call);
-	in.weight = draw_weight();
+	in.window = call->window;
+	in.weight = draw_weight(call);
 	if (!in.weight) {
 		ADD(call->totals->nr_allocs, 1);
 		ADD(call->totals->alloc_bytes, in.size);
@@ -470,7 +484,7 @@ static __always_inline bool recall(const struct call *call, struct inflight *in)
 	bpf_map_delete_elem(&inflight, &key);
 	if (call->wraps)
 		ADD(nr_nesting, -1);
-	return true;
+	return in->window == call->window;
 }
 
 static __always_inline __u64 returned_ptr(const struct call *call, const struct inflight *in)
@@ -539,6 +553,8 @@ static __always_inline int handle_entry(struct pt_regs *ctx, __u64 *session_cook
 
 	if (!recording || !call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
 		return 1;
+	if (gated ? !call__enter(&call) : !call__take(&call))
+		return 1;
 	call.at_entry = true;
 	count_hit(&call);
 	done = on_entry(ctx, &call, session_cookie);
@@ -552,6 +568,8 @@ static __always_inline int handle_return(struct pt_regs *ctx, const __u64 *sessi
 	struct call call;
 
 	if (!call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
+		return 0;
+	if (gated ? !call__leave(&call) : !call__take(&call))
 		return 0;
 	call.at_entry = false;
 	on_return(ctx, &call, session_cookie);

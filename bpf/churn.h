@@ -55,6 +55,14 @@ enum churn_flags {
 	CHURN_F_PRELOAD		= 1 << 5,	/* taken by the preload library, not by a uprobe */
 };
 
+/* churn_window.flags */
+enum churn_window_flags {
+	CHURN_W_SAMPLED	= 1 << 0,	/* stands for @between_ns, too, which was not counted */
+	CHURN_W_ALL	= 1 << 1,	/* of all processes together (-a) */
+	CHURN_W_COST	= 1 << 2,	/* @cpu_ns and the costs are known */
+	CHURN_W_OFF	= 1 << 3,	/* no probes were wanted */
+};
+
 /* How the address ranges of an allocator were found. Append only. */
 enum churn_range_how {
 	CHURN_RANGE_SYMTAB	= 1,	/* by the object's own symbols */
@@ -152,6 +160,21 @@ _Static_assert(sizeof(struct churn_free) == 80, "churn_free is ABI");
  *	calls).
  * @gap_ns: Time this process ran, or may have run, before its probes were
  *	in place, in ns (a forked child whose links came late).
+ *
+ * What follows is 0 unless probes were on in windows only, or the cost was measured:
+ * @between_ns: From the end of the process's last window to @start_ns: that time was not counted.
+ * @cpu_ns: CPU time of the process from @start_ns to @end_ns, the probes' cost included.
+ * @cpu_between_ns: Its CPU time in @between_ns.
+ * @user_clock, @user_clock_between: The same by a hardware counter that stands still in the kernel
+ *	(instructions:u or cycles:u); 0: there is none.
+ * @cost_ns: What the hits in the window cost the process: hits times the measured cost of each.
+ * @cost_err_ns: That is right within +- this, at 95 %.
+ * @nr_stray, @stray_cost_ns: Hits while probes were planted or removed, and of threads, users and
+ *	CPUs that were not asked for.
+ * @stall_ns: How long planting and removing probes stopped the process, about.
+ * @probed_start_ns, @probed_end_ns: The process had breakpoints.
+ * @budget_ppm: The budget, in millionths of the CPU time; 0: none.
+ * @flags: enum churn_window_flags.
  */
 struct churn_window {
 	struct churn_common common;
@@ -171,8 +194,22 @@ struct churn_window {
 	__u64 nr_hits;
 	__u64 sample_period;
 	__u64 gap_ns;
+	__u64 between_ns;
+	__u64 cpu_ns;
+	__u64 cpu_between_ns;
+	__u64 user_clock;
+	__u64 user_clock_between;
+	__u64 cost_ns;
+	__u64 cost_err_ns;
+	__u64 nr_stray;
+	__u64 stray_cost_ns;
+	__u64 stall_ns;
+	__u64 probed_start_ns;
+	__u64 probed_end_ns;
+	__u32 budget_ppm;
+	__u32 flags;
 };
-_Static_assert(sizeof(struct churn_window) == 136, "churn_window is ABI");
+_Static_assert(sizeof(struct churn_window) == 240, "churn_window is ABI");
 
 /**
  * struct churn_probe - One probed entry point, written when the recording ends.

@@ -7,6 +7,7 @@
 #define PERF_CHURN_BPF_CONTROL_H
 
 #define CHURN_MAX_SITES		1024	/* probed instructions in one recording */
+#define CHURN_CALIBRATION_SITE	CHURN_MAX_SITES
 #define CHURN_MAX_IMAGES	256	/* allocator images in one recording */
 #define CHURN_MAX_PROCS		4096	/* processes with totals at a time */
 #define CHURN_MAX_INTERNAL	8	/* as PROBE_MAX_INTERNAL */
@@ -31,6 +32,32 @@ struct churn_site_hits {
 	__u64 nr_hits;
 	__u64 ip;		/* where it was last hit, */
 	__u64 tgid;		/* and in which process: to place churn:probe samples */
+	__u64 cost_ns;		/* set by the recorder: what a hit takes, for budgets */
+};
+
+/* Calls of a calibration count whatever -t, -u and -C say, and none or all are sampled. */
+enum churn_calibration {
+	CHURN_CALIBRATE_NOT,
+	CHURN_CALIBRATE_UNSAMPLED,
+	CHURN_CALIBRATE_SAMPLED,
+};
+
+/*
+ * May hits of a process count? Written by the recorder, but for the times of hits while it is shut:
+ * then the breakpoints are planted already, or still.
+ */
+struct churn_gate {
+	__u32 number;		/* of the window, from 1 on */
+	__u32 open;
+	__u32 calibration;	/* enum churn_calibration */
+	__u32 pad;
+	__u64 first_stray_ns, last_stray_ns;
+};
+
+/* One CPU: idle up to its last switch, and since when it is idle now (0: it is not). */
+struct churn_idle {
+	__u64 idle_ns;
+	__u64 since_ns;
 };
 
 /* Counters of one process, a copy on each CPU; the recorder adds them up. */
@@ -47,6 +74,9 @@ struct churn_totals {
 	__u64 nr_lost_map;
 	__u64 nr_lost_inflight;
 	__u64 nr_hits;
+	__u64 cost_ns;		/* of these, their returns and samples; only with gates */
+	__u64 nr_stray;		/* hits while the gate was shut, or that -t, -u, -C leave out */
+	__u64 stray_cost_ns;
 	__u64 malloc_ip;	/* a probed address, to place window samples */
 };
 

@@ -99,7 +99,7 @@ int churn_hook(struct pt_regs *ctx)
 	}
 	if (!in.kind || (only_session && in.session != only_session))
 		return 0;
-	if (!call__init(ctx, &call, bpf_get_attach_cookie(ctx)))
+	if (!call__init(ctx, &call, bpf_get_attach_cookie(ctx)) || !call__take(&call))
 		return 0;
 	call.at_entry = true;
 	count_hit(&call);

@@ -27,7 +27,7 @@ test_one()
 	spawn "$WL/loop" -s 60 -i 50 >"$T/other.out"
 	other=$spawned
 	sleep 0.3
-	spawn perf-churn record -c 100 -p "$target" -o "$T/data" -- sleep 1.5 2>"$T/err"
+	spawn perf-churn record --budget none -c 100 -p "$target" -o "$T/data" -- sleep 1.5 2>"$T/err"
 	wait_for 10 text_is "$target" patched
 	check "no breakpoint in a process that is not the target" text_is "$other" same
 	reap "$spawned"
@@ -39,11 +39,11 @@ test_one()
 	"$PERF" report -i "$T/data" --stdio --no-children -g none -s dso,sym >"$T/out" 2>/dev/null
 	has "-p PID: what was mapped before is resolved" 'loop +\[\.\] one_pair' "$T/out"
 
-	recorded "-p PID,PID" -c 100 -p "$target,$other" -o "$T/data" -- sleep 0.5 &&
+	recorded "-p PID,PID" --budget none -c 100 -p "$target,$other" -o "$T/data" -- sleep 0.5 &&
 		check "-p PID,PID: samples of both" same_set "$(churn_pids "$T/data")" "$target $other"
 
-	spawn perf-churn record -c 50 -p "$target" -o "$T/data1" -- sleep 1 2>"$T/err1"
-	record -c 100 -p "$target" -o "$T/data2" -- sleep 1
+	spawn perf-churn record --budget none -c 50 -p "$target" -o "$T/data1" -- sleep 1 2>"$T/err1"
+	record --budget none -c 100 -p "$target" -o "$T/data2" -- sleep 1
 	reap "$spawned"
 	is "two recorders at once: the first is fine" 0 $?
 	is "two recorders at once: both have samples" "$target $target" \
@@ -60,7 +60,7 @@ test_ends_first()
 
 	spawn "$WL/loop" -s 3 >/dev/null
 	target=$spawned
-	recorded "the target ends first" -c 100 -p "$target" -o "$T/data" || return
+	recorded "the target ends first" --budget none -c 100 -p "$target" -o "$T/data" || return
 	closing "the target ends first: so does the recording"
 	reap "$target"
 	is "the target ends first: with its status" 0 $?
@@ -74,7 +74,7 @@ test_threads()
 	spawn "$WL/loop" -s 30 -t 3 >/dev/null
 	target=$spawned
 	sleep 0.3
-	recorded "threads" -c 100 -p "$target" -o "$T/data" -- sleep 0.7 &&
+	recorded "threads" --budget none -c 100 -p "$target" -o "$T/data" -- sleep 0.7 &&
 		is "all threads of a running process" 3 "$("$PERF" script -i "$T/data" -F tid,event 2>/dev/null |
 			awk '/churn:alloc/ { print $1 }' | sort -u | wc -l)"
 	kill "$target"
@@ -98,7 +98,7 @@ test_system()
 	spawn "$WL/loop" -s 30 -b 48 >/dev/null
 	target=$spawned
 	sleep 0.2
-	if recorded "-a" -a -c 100 -o "$T/data" -- sleep 0.5; then
+	if recorded "-a" --budget none -a -c 100 -o "$T/data" -- sleep 0.5; then
 		closing "-a: the closing line"
 		check "-a: the busy process is in it" grep -qw "$target" <<<"$(churn_pids "$T/data")"
 		"$PERF" report -i "$T/data" --stdio --no-children -g none -s comm,sym >"$T/out" 2>"$T/err"

@@ -19,6 +19,8 @@
 
 #include "kselftest_harness.h"
 
+#define MS	1000000ULL
+
 #define NSEC_PER_SEC	1000000000ull
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -588,6 +590,98 @@ TEST_F(model, losses_leave_samples_as_they_are)
 	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
 	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000, true, &self->r));
 	EXPECT_EQ(100, self->r->sites[0].allocs.value);
+}
+
+/* Window @nr of process 10: 1 ms every 100, in which half of the CPU time is the program's own. */
+static void begin_window(struct model *m, int nr, __u64 allocs)
+{
+	struct churn_window w = {
+		.start_ns = nr * 100 * MS, .end_ns = nr * 100 * MS + MS, .between_ns = 99 * MS,
+		.cpu_ns = MS, .cpu_between_ns = 99 * MS, .cost_ns = MS / 2, .cost_err_ns = MS / 50,
+		.nr_allocs = allocs, .alloc_bytes = allocs * 10, .sample_period = 1,
+		.probed_start_ns = nr * 100 * MS - 1000, .probed_end_ns = nr * 100 * MS + MS + 1000,
+		.flags = CHURN_W_SAMPLED | CHURN_W_COST,
+	};
+
+	model__add_window(m, 10, &w);
+}
+
+static void add_in_window(struct model *m, __u32 stack, int nr, __u64 seq, __u64 at_ns)
+{
+	struct model_alloc a = {
+		.time_ns = nr * 100 * MS + at_ns, .size_bytes = 10, .weight = 200, .seq = seq,
+		.pid = 10, .stack = stack, .fn = CHURN_FN_MALLOC,
+	};
+
+	a.comm = stacks__string(model__stacks(m), "comm");
+	model__add_alloc(m, &a);
+}
+
+/* Site a has 8 of 10 calls in one window and 4 of 10 in the next: 60 %, and no window tells so. */
+TEST_F(model, shares_out_of_windows_scatter_by_window)
+{
+	__u32 a = add_stack(self->m, path_a, 4), b = add_stack(self->m, path_b, 4);
+	const struct report_site *site;
+	int nr, i;
+
+	for (nr = 1; nr <= 40; nr++) {
+		begin_window(self->m, nr, 10);
+		for (i = 0; i < 10; i++)
+			add_in_window(self->m, i < (nr % 2 ? 8 : 4) ? a : b, nr, 0, 1000 + i);
+	}
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 5000 * MS, true, &self->r));
+	/* 10 calls in half a ms, over 40 times 99.5 ms */
+	EXPECT_LT(fabs(self->r->totals.allocs.value - 79600), 1);
+	site = &self->r->sites[0];
+	EXPECT_LT(fabs(site->allocs.value / 79600 - 0.6), 1e-6);
+	/* The standard error of the share is 0.2 / sqrt(40); of the total some 2 % more. */
+	EXPECT_GT(site->allocs.error / 79600, 0.2 / sqrt(40));
+	EXPECT_LT(site->allocs.error / 79600, 0.2 / sqrt(40) * 1.3);
+	EXPECT_LT(fabs(site->avg_bytes.value - 10), 1e-9);
+}
+
+TEST_F(model, what_is_live_when_a_window_closes_is_cut_off_there)
+{
+	__u32 stack = add_stack(self->m, path_a, 4);
+	int nr;
+
+	for (nr = 1; nr <= 10; nr++) {
+		begin_window(self->m, nr, 2);
+		add_in_window(self->m, stack, nr, 2 * nr, 0);
+		add_in_window(self->m, stack, nr, 2 * nr + 1, 0);
+		add_free(self->m, 2 * nr, 1000, 200, 10);
+	}
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 5000 * MS, true, &self->r));
+	/* Half of the blocks lived 1 us, the others longer than a window. */
+	EXPECT_GT(self->r->sites[0].p50_life_ns, 500);
+	EXPECT_LT(self->r->sites[0].p50_life_ns, 2000);
+	EXPECT_TRUE(isnan(self->r->totals.live_allocs.value));
+	EXPECT_TRUE(isnan(self->r->sites[0].live_allocs.value));
+	EXPECT_TRUE(isnan(self->r->sites[0].frees.value));
+	EXPECT_TRUE(isnan(self->r->totals.freed_before));
+}
+
+TEST_F(model, cpu_samples_in_windows_are_told_apart)
+{
+	begin_window(self->m, 1, 2);
+	EXPECT_FALSE(model__in_window(self->m, 10, 100 * MS - 2000));
+	EXPECT_TRUE(model__in_window(self->m, 10, 100 * MS - 1000));
+	EXPECT_TRUE(model__in_window(self->m, 10, 101 * MS));
+	EXPECT_FALSE(model__in_window(self->m, 10, 101 * MS + 1001));
+	EXPECT_FALSE(model__in_window(self->m, 11, 101 * MS));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 5000 * MS, true, &self->r));
+	EXPECT_EQ(2, self->r->cpu.nr_windowed);
+}
+
+TEST_F(model, no_probes_wanted_is_not_no_allocations)
+{
+	struct churn_window w = { .sample_period = 1, .flags = CHURN_W_OFF };
+
+	ASSERT_EQ(0, model__add_window(self->m, 10, &w));
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 5000, true, &self->r));
+	EXPECT_TRUE(self->r->windows.is_off);
+	EXPECT_TRUE(isnan(self->r->totals.allocs.value));
+	EXPECT_NE(VERDICT_EMPTY, self->r->verdict);
 }
 
 struct coverage {

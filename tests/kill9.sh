@@ -49,7 +49,7 @@ attached_to_running()
 	spawn "$WL/loop" -s 60 -i 100 >"$T/loop.out"
 	target=$spawned
 	wait_for 10 at_least "$T/loop.out" 8 || { fail "the target runs"; return; }
-	spawn perf-churn record -c 10 -p "$target" -o "$T/data" 2>"$T/rec.err"
+	spawn perf-churn record --budget none -c 10 -p "$target" -o "$T/data" 2>"$T/rec.err"
 	recorder=$spawned
 	if ! wait_for 10 text_is "$target" patched; then
 		fail "the recorder attaches"

@@ -302,7 +302,7 @@ test_times_and_filters()
 	spawn setpriv --reuid=$uid --clear-groups "$WL/loop" -s 30 >/dev/null
 	pid=$spawned
 	sleep 0.3
-	recorded "-u" -u $uid -c 1000 -o "$T/data" -- sleep 0.5 &&
+	recorded "-u" -u $uid --budget none -c 1000 -o "$T/data" -- sleep 0.5 &&
 		is "-u USER: churn of that user's process, and of no other" "$pid" \
 			"$("$PERF" script -i "$T/data" -F pid,event 2>/dev/null | awk '/churn:(alloc|free)/ { print $1 }' | sort -u | paste -sd' ')"
 	kill "$pid"
@@ -318,13 +318,13 @@ test_threads()
 	sleep 0.3
 	mapfile -t threads < <(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 ! -name "$pid" -printf '%f\n' | sort -n)
 	tid=${threads[1]}
-	recorded "-t" -t "$tid" -e cpu-clock -c 100 -o "$T/data" -- sleep 1 &&
+	recorded "-t" -t "$tid" --budget none -e cpu-clock -c 100 -o "$T/data" -- sleep 1 &&
 		is "-t: CPU samples, allocations and frees of that thread alone" \
 			"$tid churn:alloc $tid churn:free $tid cpu-clock" \
 			"$("$PERF" script -i "$T/data" -F tid,event 2>/dev/null | sed -n 's/:* *$//; s/^ *//; /churn:[af]\|cpu-cl/p' |
 				awk '{ print $1, $2 }' | sort -u | paste -sd' ')"
 	check "-t: about a third of what -p has" python3 - "$(json "$T/data" totals.allocs)" \
-		"$(record -p "$pid" -e cpu-clock -c 100 -o "$T/data" -- sleep 1; json "$T/data" totals.allocs)" <<-'END'
+		"$(record --budget none -p "$pid" -e cpu-clock -c 100 -o "$T/data" -- sleep 1; json "$T/data" totals.allocs)" <<-'END'
 	import sys
 	one, all = float(sys.argv[1]), float(sys.argv[2])
 	print(f"# {one} of {all}")
@@ -494,7 +494,7 @@ signalled()
 	rm -f "$T/data"
 	spawn "$WL/loop" -s 50 >/dev/null
 	target=$spawned
-	spawn perf-churn record -c 10 -o "$T/data" -p "$target" >/dev/null 2>"$T/err"
+	spawn perf-churn record --budget none -c 10 -o "$T/data" -p "$target" >/dev/null 2>"$T/err"
 	recorder=$spawned
 	sleep 1.5
 	kill -"$1" "$recorder"

@@ -154,12 +154,12 @@ TEST(synthetic_sample_is_padded_as_the_kernel_pads)
 	struct perf_event_header h;
 	__u32 raw_size;
 
-	ASSERT_EQ(56 + 4 + 140, synthetic_encode(&s, buf));
+	ASSERT_EQ(56 + 4 + 244, synthetic_encode(&s, buf));
 	memcpy(&h, buf, sizeof(h));
-	EXPECT_EQ(200, h.size);
+	EXPECT_EQ(304, h.size);
 	EXPECT_EQ(0, h.size % 8);
 	memcpy(&raw_size, buf + 56, sizeof(raw_size));
-	EXPECT_EQ(140, raw_size);
+	EXPECT_EQ(244, raw_size);
 }
 
 TEST_HARNESS_MAIN

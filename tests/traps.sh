@@ -98,7 +98,7 @@ test_dwarf()
 	spawn xmllint --format "$T/big.xml" >/dev/null
 	target=$spawned
 	sleep 0.2
-	recorded "dwarf stacks, attached" --call-graph dwarf -c 1000 -p "$target" -o "$T/data" -- sleep 1
+	recorded "dwarf stacks, attached" --budget none --call-graph dwarf -c 1000 -p "$target" -o "$T/data" -- sleep 1
 	kill "$target" 2>/dev/null
 	reap "$target"
 	"$PERF" script -i "$T/data" -F event,ip,sym 2>/dev/null | awk '

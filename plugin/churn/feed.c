@@ -409,7 +409,7 @@ static int take_cpu(struct feed *f, const struct pdsample *s)
 	bool has_key;
 	__u32 flags;
 
-	if (!passes(f, s))
+	if (!passes(f, s) || model__in_window(f->model, s->pid, s->time))
 		return 0;
 	has_key = make_key(f, s, &key);
 	if (!has_key || !seen__find(f->cpu_seen, &key, &flags)) {

@@ -31,21 +31,33 @@ static struct estimate tally_bytes(const struct tally *t)
 	return estimate_of(t->bytes, t->var_bytes);
 }
 
-/* When the block's process ended or exec'ed, or the recording did. */
+/* The first of @ends from @time_ns on; @end_ns when there is none before that. */
+static __u64 first_end(const struct heap_ends *ends, __u64 time_ns, __u64 end_ns)
+{
+	size_t low = 0, high = ends->nr, mid;
+
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (ends->times_ns[mid] < time_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < ends->nr && ends->times_ns[low] < end_ns ? ends->times_ns[low] : end_ns;
+}
+
+/* When the block's process ended or exec'ed, its window closed, or the recording ended. */
 static __u64 end_of_block(const struct model *m, const struct live_block *b, __u64 end_ns)
 {
 	__u64 hash = hash_mix(0, b->pid);
-	const struct process *p;
-	size_t pos, i;
+	size_t pos;
 	__u32 id;
 
+	end_ns = first_end(&m->all_ends, b->time_ns, end_ns);
 	for (id = index__first(&m->proc_index, hash, &pos); id != INDEX_NONE;
 	     id = index__next(&m->proc_index, hash, &pos)) {
-		p = &m->procs[id];
-		for (i = 0; p->pid == b->pid && i < p->nr_ends; i++) {
-			if (p->ends_ns[i] >= b->time_ns)
-				return p->ends_ns[i] < end_ns ? p->ends_ns[i] : end_ns;
-		}
+		if (m->procs[id].pid == b->pid)
+			return first_end(&m->procs[id].ends, b->time_ns, end_ns);
 	}
 	return end_ns;
 }
@@ -82,6 +94,8 @@ static bool knows_freed_before(const struct model *m)
 {
 	size_t i;
 
+	if (m->result.is_sampled)
+		return false;
 	if (m->report.recording.sample_period <= 1 && !samples_bytes(&m->report.recording))
 		return true;
 	for (i = 0; i < m->nr_procs; i++) {
@@ -114,6 +128,60 @@ static void finish_counted_totals(struct model *m, struct report_totals *t)
 	t->hits = w->nr_hits;
 }
 
+static struct estimate windowed_total(const struct window_result *r, enum window_count which)
+{
+	const struct window_range *range = &r->ranges[which];
+
+	if (r->at_least)
+		return (struct estimate){ .value = range->low, .bound = BOUND_LOWER };
+	return (struct estimate){ .value = range->value, .error = range->error };
+}
+
+/* Estimated: what happened while no window was open, nobody has seen. */
+static void finish_windowed_totals(struct model *m, struct report_totals *t)
+{
+	t->allocs = windowed_total(&m->result, WINDOW_ALLOCS);
+	t->bytes = windowed_total(&m->result, WINDOW_BYTES);
+	t->frees = windowed_total(&m->result, WINDOW_FREES);
+	t->failed = counted(NAN);
+	t->freed_before = NAN;
+}
+
+/* How sums of samples scatter over windows. */
+static double window_variance(const struct model *m, double sum, double squares)
+{
+	double nr = m->nr_window_sums - 1;
+
+	return nr > 1 ? fmax(squares - sum * sum / nr, 0) * nr / (nr - 1) : squares;
+}
+
+static void add_window_errors(const struct model *m, struct report_totals *t)
+{
+	const struct tally *s = &m->sampled;
+	enum bound bound = m->result.at_least ? BOUND_LOWER : BOUND_NONE;
+
+	t->sampled_allocs.error = sqrt(s->var + window_variance(m, s->count, s->yy));
+	t->sampled_bytes.error = sqrt(s->var_bytes + window_variance(m, s->bytes, s->bb));
+	t->sampled_allocs.bound = t->sampled_bytes.bound = t->sampled_frees.bound = bound;
+}
+
+static void end_tallies(struct model *m)
+{
+	size_t i;
+
+	tally__end(&m->sampled, m->window_sums);
+	for (i = 0; i < m->nr_paths; i++)
+		tally__end(&m->paths[i].sum, m->window_sums);
+	for (i = 0; i < m->nr_sites; i++) {
+		tally__end(&m->sites[i].sum, m->window_sums);
+		tally__end(&m->sites[i].freed, m->window_sums);
+	}
+	for (i = 0; i < LOG2_CLASSES; i++) {
+		tally__end(&m->sizes[i], m->window_sums);
+		tally__end(&m->lives[i], m->window_sums);
+	}
+}
+
 static void finish_totals(struct model *m, bool use_windows)
 {
 	struct report_totals *t = &m->report.totals;
@@ -123,8 +191,14 @@ static void finish_totals(struct model *m, bool use_windows)
 	t->sampled_frees = tally_count(&m->freed);
 	if (use_windows && m->nr_windows) {
 		finish_counted_totals(m, t);
+		if (m->result.is_sampled)
+			finish_windowed_totals(m, t);
+		if (m->result.is_off)
+			t->allocs = t->bytes = t->frees = counted(NAN);
 		return;
 	}
+	if (m->result.is_sampled)
+		add_window_errors(m, t);
 	t->allocs = t->sampled_allocs;
 	t->bytes = t->sampled_bytes;
 	t->frees = t->sampled_frees;
@@ -138,6 +212,11 @@ static void init_calibration(struct model *m)
 	const struct report *r = &m->report;
 	size_t i;
 
+	if (m->result.is_sampled && m->nr_window_sums > 1) {
+		calibration__init_windows(&m->calibration, &m->sampled, m->nr_window_sums - 1,
+					  &r->totals.allocs, &r->totals.bytes);
+		return;
+	}
 	if (!r->recording.has_windows || report__nr_lost(r) || r->check.nr_bad ||
 	    report__why_cut(r))
 		return;
@@ -185,7 +264,6 @@ static int finish_paths(struct model *m)
 	for (i = 0; i < m->nr_paths; i++) {
 		const struct path *p = &m->paths[i];
 
-		tally__merge(&m->sites[p->site].sum, &p->sum);
 		m->report_paths[i] = (struct report_path){
 			.stack = p->stack, .site = p->site, .fn = p->fn, .comm = p->comm,
 			.allocs = calibration__count(c, &p->sum),
@@ -201,7 +279,8 @@ static int finish_paths(struct model *m)
 static int finish_sites(struct model *m)
 {
 	const struct calibration *c = &m->calibration;
-	bool has_frees = m->report.recording.has_frees;
+	bool has_frees = m->report.recording.has_frees, seen_to_end = !m->result.is_sampled;
+	const struct estimate unknown = counted(NAN);
 	size_t i, path = 0;
 
 	m->report_sites = calloc(m->nr_sites + 1, sizeof(*m->report_sites));
@@ -219,9 +298,9 @@ static int finish_sites(struct model *m)
 			.allocs = calibration__count(c, &s->sum),
 			.bytes = calibration__bytes(c, &s->sum),
 			.avg_bytes = calibration__mean(c, &s->sum),
-			.frees = calibration__count(c, &s->freed),
-			.live_allocs = calibration__count(c, &s->live),
-			.live_bytes = calibration__bytes(c, &s->live),
+			.frees = seen_to_end ? calibration__count(c, &s->freed) : unknown,
+			.live_allocs = seen_to_end ? calibration__count(c, &s->live) : unknown,
+			.live_bytes = seen_to_end ? calibration__bytes(c, &s->live) : unknown,
 			.p50_life_ns = has_frees ? lives__median(&s->lives) : NAN,
 		};
 	}
@@ -253,7 +332,7 @@ static void finish_recording(struct model *m, const struct report_recording *rec
 static void finish_live(struct model *m, const struct tally *live)
 {
 	struct report_totals *t = &m->report.totals;
-	bool known = m->report.recording.has_frees;
+	bool known = m->report.recording.has_frees && !m->result.is_sampled;
 
 	t->live_allocs = known ? calibration__count(&m->calibration, live) : counted(NAN);
 	t->live_bytes = known ? calibration__bytes(&m->calibration, live) : counted(NAN);
@@ -270,6 +349,9 @@ int model__finish(struct model *m, const struct report_recording *rec, __u64 end
 	struct tally live = {0};
 	int err;
 
+	window_estimate__finish(m->estimate, &m->result);
+	r->windows = m->result;
+	end_tallies(m);
 	finish_recording(m, rec, use_windows);
 	finish_totals(m, use_windows);
 	init_calibration(m);
@@ -332,7 +414,7 @@ static bool is_silent(const struct report *r, const char *object)
 		hits += r->probes[i].nr_hits;
 		nr++;
 	}
-	return nr && !hits;
+	return nr && !hits && !r->windows.is_off;
 }
 
 const struct report_probe *report__silent_object(const struct report *r, size_t idx)

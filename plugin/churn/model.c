@@ -20,6 +20,11 @@ int model__new(const struct model_opts *opts, struct model **ret)
 		err = live__new(opts->max_live, &m->live);
 	if (!err)
 		err = live__new(MAX_EARLY, &m->early);
+	if (!err)
+		err = window_estimate__new(&m->estimate);
+	if (!err)
+		err = grow_array(&m->window_sums, &m->room_window_sums, 0, sizeof(*m->window_sums));
+	m->nr_window_sums = 1;	/* number 0 is none */
 	if (err) {
 		model__free(m);
 		return err;
@@ -37,11 +42,14 @@ void model__free(struct model *m)
 	for (i = 0; i < m->nr_sites; i++)
 		lives__exit(&m->sites[i].lives);
 	for (i = 0; i < m->nr_procs; i++)
-		free(m->procs[i].ends_ns);
+		free(m->procs[i].ends.times_ns);
 	free(m->probes);
 	free(m->paths);
 	free(m->sites);
 	free(m->procs);
+	free(m->all_ends.times_ns);
+	window_estimate__free(m->estimate);
+	free(m->window_sums);
 	free(m->report_sites);
 	free(m->report_paths);
 	index__exit(&m->path_index);
@@ -176,17 +184,40 @@ static int follow_block(struct model *m, const struct model_alloc *a, __u32 path
 	return 0;
 }
 
+/* The window that counted a call; 0: probes were on all the time. */
+static __u32 window_at(struct model *m, __u32 pid, __u64 time_ns)
+{
+	struct process *p;
+
+	if (m->all_now.nr)
+		return m->all_now.nr;
+	if (m->nr_window_sums == 1 || find_process(m, pid, &p))
+		return 0;
+	return time_ns >= p->now.start_ns ? p->now.nr : 0;
+}
+
+static void add_sample(struct model *m, struct tally *t, __u32 window, __u64 weight,
+		       __u64 size_bytes)
+{
+	if (window)
+		tally__add_in(t, weight, size_bytes, window, m->window_sums);
+	else
+		tally__add(t, weight, size_bytes);
+}
+
 /* The end of a sampled block. */
 static int end_block(struct model *m, const struct model_free *f)
 {
 	struct live_block b;
 	struct site *site;
+	__u32 window;
 
 	live__take(m->live, f->seq, &b);
 	m->report.check.nr_freed++;
 	site = &m->sites[m->paths[b.path].site];
-	tally__add(&site->freed, b.weight, b.size_bytes);
-	tally__add(&m->lives[log2_class(f->lifetime_ns)], b.weight, 0);
+	window = window_at(m, b.pid, b.time_ns);
+	add_sample(m, &site->freed, window, b.weight, b.size_bytes);
+	add_sample(m, &m->lives[log2_class(f->lifetime_ns)], window, b.weight, 0);
 	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight);
 }
 
@@ -210,7 +241,7 @@ static int match_early(struct model *m, const struct model_alloc *a)
 int model__add_alloc(struct model *m, const struct model_alloc *a)
 {
 	struct process *p;
-	__u32 path;
+	__u32 path, window;
 	int err;
 
 	err = find_process(m, a->pid, &p);
@@ -223,11 +254,15 @@ int model__add_alloc(struct model *m, const struct model_alloc *a)
 	if (err)
 		return err;
 	p->has_calls = true;
-	tally__add(&m->paths[path].sum, a->weight, a->size_bytes);
+	window = window_at(m, a->pid, a->time_ns);
+	m->window_sums[window].count += a->weight;
+	m->window_sums[window].bytes += (double)a->weight * a->size_bytes;
+	add_sample(m, &m->paths[path].sum, window, a->weight, a->size_bytes);
+	add_sample(m, &m->sites[m->paths[path].site].sum, window, a->weight, a->size_bytes);
 	if (a->time_ns > p->counted_ns)
 		tally__add(&p->tail, a->weight, a->size_bytes);
-	tally__add(&m->sampled, a->weight, a->size_bytes);
-	tally__add(&m->sizes[log2_class(a->size_bytes)], a->weight, a->size_bytes);
+	add_sample(m, &m->sampled, window, a->weight, a->size_bytes);
+	add_sample(m, &m->sizes[log2_class(a->size_bytes)], window, a->weight, a->size_bytes);
 	if (a->weight > m->max_weight)
 		m->max_weight = a->weight;
 	m->report.check.nr_allocs++;
@@ -311,6 +346,58 @@ static void add_window_sums(struct churn_window *sum, const struct churn_window 
 	sum->nr_hits += w->nr_hits;
 }
 
+/* What is live then is not seen to its end. @all: of all processes. */
+static int end_heap(struct model *m, struct process *p, bool all, __u64 time_ns)
+{
+	struct heap_ends *ends = all ? &m->all_ends : &p->ends;
+	int err = grow_array(&ends->times_ns, &ends->room, ends->nr, sizeof(*ends->times_ns));
+
+	if (!err)
+		ends->times_ns[ends->nr++] = time_ns;
+	return err;
+}
+
+/*
+ * A window begins, whose record stands before its samples; or a record tells what probes have counted
+ * that were on since the last one. What is live when the probes go is not seen to its end.
+ */
+static int begin_window(struct model *m, struct process *p, const struct churn_window *w)
+{
+	bool all = w->flags & CHURN_W_ALL, probes_go = w->probed_end_ns > w->end_ns;
+	struct model_window *now = all ? &m->all_now : &p->now;
+	int err;
+
+	if (!(w->flags & CHURN_W_COST) || w->end_ns == w->start_ns)
+		return 0;
+	*now = (struct model_window){ .start_ns = w->probed_start_ns, .end_ns = w->probed_end_ns };
+	if (w->flags & CHURN_W_SAMPLED && probes_go) {
+		err = grow_array(&m->window_sums, &m->room_window_sums, m->nr_window_sums,
+				 sizeof(*m->window_sums));
+		if (err)
+			return err;
+		now->nr = m->nr_window_sums++;
+	}
+	return probes_go ? end_heap(m, p, all, w->end_ns) : 0;
+}
+
+bool model__in_window(struct model *m, __u32 pid, __u64 time_ns)
+{
+	const struct model_window *now = &m->all_now;
+	struct process *p;
+	bool inside;
+
+	if (m->nr_window_sums == 1)
+		return false;
+	if (!now->nr) {
+		if (find_process(m, pid, &p))
+			return false;
+		now = &p->now;
+	}
+	inside = now->nr && time_ns >= now->start_ns && time_ns <= now->end_ns;
+	m->report.cpu.nr_windowed += inside;
+	return inside;
+}
+
 int model__add_window(struct model *m, __u32 pid, const struct churn_window *w)
 {
 	struct report_losses *losses = &m->report.losses;
@@ -323,6 +410,9 @@ int model__add_window(struct model *m, __u32 pid, const struct churn_window *w)
 	memset(&p->tail_freed, 0, sizeof(p->tail_freed));
 	if (w->end_ns > p->counted_ns)
 		p->counted_ns = w->end_ns;
+	err = window_estimate__add(m->estimate, pid, w) ?: begin_window(m, p, w);
+	if (err)
+		return err;
 	p->has_calls = true;
 	add_window_sums(&m->windows, w);
 	losses->output += w->nr_lost_output;
@@ -437,9 +527,5 @@ int model__end_process(struct model *m, __u32 pid, __u64 time_ns)
 	struct process *p;
 	int err = find_process(m, pid, &p);
 
-	if (!err)
-		err = grow_array(&p->ends_ns, &p->room_ends, p->nr_ends, sizeof(*p->ends_ns));
-	if (!err)
-		p->ends_ns[p->nr_ends++] = time_ns;
-	return err;
+	return err ?: end_heap(m, p, false, time_ns);
 }

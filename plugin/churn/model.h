@@ -89,6 +89,9 @@ enum model_cpu_flags {
 	CPU_KERNEL		= 1 << 4,
 };
 
+/** model__in_window() - Did the process have breakpoints then? It is counted, and not to be added. */
+bool model__in_window(struct model *m, __u32 pid, __u64 time_ns);
+
 void model__add_cpu(struct model *m, __u32 flags, __u64 period);
 
 /**

@@ -9,6 +9,7 @@
 #include "index.h"
 #include "live.h"
 #include "model.h"
+#include "util/window_estimate.h"
 
 struct path {
 	__u32 stack, fn, site;
@@ -23,6 +24,18 @@ struct site {
 	struct lives lives;
 };
 
+/* The last window that was opened on a process, among times without. */
+struct model_window {
+	__u32 nr;		/* 0: the probes stay on */
+	__u64 start_ns, end_ns;	/* there were breakpoints */
+};
+
+/* Times after which blocks from before cannot be followed: exits, execs, ends of windows. */
+struct heap_ends {
+	__u64 *times_ns;
+	size_t nr, room;
+};
+
 /*
  * A process: whether its blocks are all from the recording, samples since its last window, and
  * the times its heap went away.
@@ -32,8 +45,8 @@ struct process {
 	struct tally tail, tail_freed;
 	bool from_start, has_calls;
 	__u64 counted_ns;	/* end of its last window */
-	__u64 *ends_ns;
-	size_t nr_ends, room_ends;
+	struct model_window now;
+	struct heap_ends ends;
 };
 
 /* Sum of periods, and of their squares, over a kind of CPU samples. */
@@ -60,6 +73,12 @@ struct model {
 	struct tally sizes[LOG2_CLASSES], lives[LOG2_CLASSES];
 	struct tally sampled, freed;
 	struct churn_window windows;	/* sum over all */
+	struct window_estimate *estimate;
+	struct window_result result;
+	struct window_sum *window_sums;	/* by number */
+	size_t nr_window_sums, room_window_sums;
+	struct heap_ends all_ends;	/* of all processes */
+	struct model_window all_now;	/* of all processes together */
 	size_t nr_windows;
 	double failed_var;
 	__u64 max_period, max_weight;

@@ -11,6 +11,7 @@
 
 #include "bpf/churn.h"
 #include "hist.h"
+#include "util/window_estimate.h"
 
 struct stacks;
 
@@ -101,12 +102,14 @@ struct report_totals {
  * @probe_share: Part of all CPU time that the kernel spent on our probes.
  * @nr_samples: Without probe cost; @nr_chained of them had more than one user frame.
  * @nr_unnamed_libc: Samples at a nameless address in an allocator's object.
+ * @nr_windowed: Samples left out since the process had breakpoints then.
  * @nr_kernel: Samples in the kernel, those of @nr_allocator left out.
  */
 struct report_cpu {
 	struct estimate share;
 	double share_low, share_high, probe_share;
 	__u64 nr_samples, nr_allocator, nr_probe, nr_chained, nr_unnamed_libc, nr_kernel;
+	__u64 nr_windowed;
 	bool few;
 };
 
@@ -192,6 +195,7 @@ struct report {
 	struct report_totals totals;
 	struct report_cpu cpu;
 	struct report_check check;
+	struct window_result windows;	/* is_sampled: probes were on in windows only */
 	struct churn_stacks walks;	/* all zero: none were walked by CFI */
 	enum report_verdict verdict;
 

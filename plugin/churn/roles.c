@@ -34,6 +34,14 @@ static const struct field_desc window_fields[] = {
 	FIELD(churn_window, nr_lost_output), FIELD(churn_window, nr_lost_map),
 	FIELD(churn_window, nr_lost_inflight), FIELD(churn_window, nr_hits),
 	FIELD(churn_window, sample_period), FIELD(churn_window, gap_ns),
+	/* Older files have no more. */
+	FIELD(churn_window, between_ns), FIELD(churn_window, cpu_ns),
+	FIELD(churn_window, cpu_between_ns), FIELD(churn_window, user_clock),
+	FIELD(churn_window, user_clock_between), FIELD(churn_window, cost_ns),
+	FIELD(churn_window, cost_err_ns), FIELD(churn_window, nr_stray),
+	FIELD(churn_window, stray_cost_ns), FIELD(churn_window, stall_ns),
+	FIELD(churn_window, probed_start_ns), FIELD(churn_window, probed_end_ns),
+	FIELD(churn_window, budget_ppm), FIELD(churn_window, flags),
 };
 
 _Static_assert(sizeof(window_fields) / sizeof(window_fields[0]) <= ROLE_MAX_FIELDS,
@@ -70,13 +78,14 @@ static const struct role_desc {
 	enum role_kind kind;
 	const struct field_desc *fields;
 	size_t nr_fields;
+	size_t nr_needed;		/* the others count as 0 */
 } role_descs[] = {
-	{ "churn:alloc", ROLE_ALLOC, alloc_fields, 6 },
-	{ "churn:free", ROLE_FREE, free_fields, 5 },
-	{ "churn:window", ROLE_WINDOW, window_fields, 16 },
-	{ "churn:probe", ROLE_PROBE, probe_fields, 4 },
-	{ "churn:range", ROLE_RANGE, range_fields, 4 },
-	{ "churn:stacks", ROLE_STACKS, stacks_fields, 10 },
+	{ "churn:alloc", ROLE_ALLOC, alloc_fields, 6, 6 },
+	{ "churn:free", ROLE_FREE, free_fields, 5, 5 },
+	{ "churn:window", ROLE_WINDOW, window_fields, 30, 16 },
+	{ "churn:probe", ROLE_PROBE, probe_fields, 4, 4 },
+	{ "churn:range", ROLE_RANGE, range_fields, 4, 4 },
+	{ "churn:stacks", ROLE_STACKS, stacks_fields, 10, 10 },
 };
 
 static const struct role_desc *find_desc(enum role_kind kind)
@@ -111,7 +120,7 @@ static bool find_fields(struct role *role, const struct pdevent *event,
 
 	for (i = 0; i < desc->nr_fields; i++) {
 		role->fields[i] = pdevent__field(event, desc->fields[i].name);
-		if (!role->fields[i])
+		if (!role->fields[i] && i < desc->nr_needed)
 			return false;
 	}
 	return find_texts(role, event, desc->kind);
@@ -206,10 +215,10 @@ static int decode(const struct role *role, const struct pdsample *s, void *ret)
 
 	for (i = 0; i < desc->nr_fields; i++) {
 		const struct field_desc *f = &desc->fields[i];
-		__u64 value;
+		__u64 value = 0;
 		__u32 narrow;
 
-		if (pdfield__u64(role->fields[i], s, &value))
+		if (role->fields[i] && pdfield__u64(role->fields[i], s, &value))
 			return -EINVAL;
 		narrow = value;
 		memcpy((char *)ret + f->offset,

@@ -26,7 +26,7 @@ enum role_kind {
 	ROLE_FOREIGN,		/* an allocation seen by a probe that is not ours */
 };
 
-#define ROLE_MAX_FIELDS	16
+#define ROLE_MAX_FIELDS		30
 
 struct role {
 	enum role_kind kind;

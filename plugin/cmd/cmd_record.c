@@ -12,12 +12,13 @@
 #include "cmds.h"
 
 #include "callchains.h"
-#include "perfdata/synth.h"
 #include "perfdata/writer.h"
 #include "record_attach.h"
+#include "record_budget.h"
 #include "record_opts.h"
 #include "record_preload.h"
 #include "record_summary.h"
+#include "record_synth.h"
 #include "record_threads.h"
 #include "recording.h"
 #include "target/command.h"
@@ -26,10 +27,13 @@
 #include "trace/attach.h"
 #include "trace/follow.h"
 #include "trace/governor.h"
+#include "trace/hit_cost.h"
 #include "trace/probes.h"
 #include "trace/rings.h"
+#include "trace/window_gate.h"
 #include "util/files.h"
 #include "util/msg.h"
+#include "util/window_estimate.h"
 
 #define DELAY_STEP_MS	5
 #define WAIT_STEP_MS	100
@@ -41,12 +45,16 @@
 struct record {
 	const struct record_opts *opts;
 	struct workload *workload;
+	struct hit_child *hit_child;	/* until the budget has it */
 	struct probes *probes;
+	struct record_budget *budget;	/* NULL: probes are on all the time */
+	struct record_threads chosen;	/* the only ones to record, if any */
 	struct rings *rings;
 	struct follow *follow;
 	struct recording *recording;
 	bool traces_workload;	/* else the command only sets the duration */
 	struct record_preload preload;
+	bool windows;		/* probes are on in windows only */
 	char wanted[CPU_EVENT_MAX][64];	/* CPU events as they were asked for */
 	int workload_status;
 	bool workload_started, workload_ended;
@@ -84,15 +92,21 @@ static int look_up_command(const char *name)
 	return 0;
 }
 
+/* The library is cheap enough to be on all the time. */
+static int choose_preload(struct record *r)
+{
+	int err = record_preload__choose(r->opts, r->traces_workload, &r->preload);
+
+	r->windows = r->opts->windows && !r->preload.wanted;
+	return err;
+}
+
 static int start_workload_suspended(struct record *r)
 {
-	int err;
-
 	if (!r->opts->command)
-		return record_preload__choose(r->opts, false, &r->preload);
+		return choose_preload(r);
 	r->traces_workload = !r->opts->nr_pids && !r->opts->system_wide;
-	err = look_up_command(r->opts->command[0]);
-	return err ?: record_preload__choose(r->opts, r->traces_workload, &r->preload) ?:
+	return look_up_command(r->opts->command[0]) ?: choose_preload(r) ?:
 	       workload__new(r->opts->command, &r->workload);
 }
 
@@ -112,6 +126,10 @@ static int judge_method(const struct record *r)
 	bool needed = probes__method(r->probes) == PROBE_EVENT;
 	int err = needed || wants_trace_events(r) ? trace_events__check() : 0;
 
+	if (needed && r->windows) {
+		pr_err("This kernel has no uprobe_multi links (Linux 6.6): no budget can be kept. --budget none keeps the probes on all the time.\n");
+		return -EOPNOTSUPP;
+	}
 	if (!err)
 		return 0;
 	if (err == -EMFILE) {
@@ -141,6 +159,13 @@ static int choose_callgraph(struct record *r)
 	return 0;
 }
 
+/* All probes all the time, on what runs already: what that costs is said beforehand. */
+static bool looks_first(const struct record *r)
+{
+	return r->opts->period == 1 && !r->traces_workload && !r->preload.wanted &&
+	       r->opts->method != PROBE_EVENT;
+}
+
 static int load_probes(struct record *r)
 {
 	const struct record_opts *opts = r->opts;
@@ -148,7 +173,7 @@ static int load_probes(struct record *r)
 	struct probes_opts probes = {
 		.method = opts->method,
 		.period = opts->period ?: GOVERNOR_FIRST_PERIOD,
-		.first_exact = opts->period ? 0 : FIRST_EXACT,
+		.first_exact = opts->period || r->windows ? 0 : FIRST_EXACT,
 		.max_live = opts->max_blocks,
 		.cpus = opts->cpus,
 		.nr_cpus = opts->nr_cpus,
@@ -160,6 +185,8 @@ static int load_probes(struct record *r)
 		.choose_threads = opts->no_inherit && !opts->system_wide,
 		.preload = r->preload.wanted,
 		.session = r->preload.session,
+		.gated = r->windows || looks_first(r),
+		.one_gate = (r->windows || looks_first(r)) && opts->system_wide,
 	};
 	int err;
 
@@ -210,7 +237,8 @@ static int open_rings_once(struct record *r)
 	      record_threads__choose(r->opts, &all, &chosen) ?:
 	      open_rings_on(r, &all, &chosen);
 	free(all.tids);
-	free(chosen.tids);
+	free(r->chosen.tids);
+	r->chosen = chosen;
 	return err;
 }
 
@@ -241,50 +269,31 @@ static int connect_outputs(struct record *r)
 	return err;
 }
 
-/* One that ended, or that shows its mappings to nobody, is no reason to record nothing. */
-static int synthesise_process(struct record *r, pid_t pid)
-{
-	struct callchains *chains = recording__callchains(r->recording);
-	int err = synth__process(recording__writer(r->recording), pid,
-				 r->opts->callgraph == CALLGRAPH_DWARF || r->opts->verify_stacks);
-
-	if (!err && chains)
-		callchains__add_process(chains, pid);
-	if (err == -EACCES || err == -EPERM) {
-		pr_debug("Process %d: cannot read its mappings: it will have no symbols\n", pid);
-		return 0;
-	}
-	return err == -ESRCH ? 0 : err;
-}
-
-static int synthesise(struct record *r)
-{
-	struct pdwriter *out = recording__writer(r->recording);
-	const struct record_opts *opts = r->opts;
-	pid_t *all;
-	size_t nr, i;
-	int err;
-
-	err = synth__kernel(out);
-	for (i = 0; !err && i < (size_t)opts->nr_pids; i++)
-		err = synthesise_process(r, opts->pids[i]);
-	if (err || !opts->system_wide)
-		return err;
-	err = process__all(0, &all, &nr);
-	if (err)
-		return err;
-	for (i = 0; i < nr && !err; i++)
-		err = synthesise_process(r, all[i]);
-	free(all);
-	return err;
-}
-
 static int attach(struct record *r)
 {
 	if (r->traces_workload)
 		return record_attach__workload(r->opts, r->follow,
 					       recording__callchains(r->recording), r->workload);
 	return record_attach__targets(r->opts, r->follow);
+}
+
+static struct window_gate *gate_of(const struct record *r)
+{
+	return r->budget ? record_budget__gate(r->budget) : NULL;
+}
+
+static int attach_targets(struct record *r)
+{
+	int err;
+
+	if (!looks_first(r))
+		return attach(r);
+	err = r->budget ? attach(r) ?: record_budget__look(r->budget) : 0;
+	record_budget__free(r->budget);
+	r->budget = NULL;
+	probes__ungate(r->probes);
+	follow__set_gate(r->follow, NULL);
+	return err ?: attach(r);
 }
 
 static bool targets_live(const struct record *r)
@@ -326,6 +335,9 @@ static void *detach_thread(void *arg)
 	struct record *r = arg;
 
 	follow__stop(r->follow);
+	if (r->budget)
+		window_gate__stop(gate_of(r));
+	probes__stop(r->probes);
 	probes__detach(r->probes);
 	return NULL;
 }
@@ -388,7 +400,7 @@ static int start_at_once(struct record *r)
 
 	if (!r->traces_workload)
 		rings__enable_track(r->rings);
-	err = attach(r) ?: follow__start(r->follow);
+	err = attach_targets(r) ?: follow__start(r->follow);
 	if (err)
 		return err;
 	say_what_is_recorded(r);
@@ -400,6 +412,9 @@ static int start_at_once(struct record *r)
 		rings__enable(r->rings);
 	probes__start(r->probes);
 	recording__begin(r->recording);
+	err = r->budget ? window_gate__start(gate_of(r)) : 0;
+	if (err)
+		return err;
 	return start_workload(r);
 }
 
@@ -419,7 +434,7 @@ static int start_late(struct record *r)
 	if (!err && r->traces_workload)
 		err = record_attach__pid(r->follow, workload__pid(r->workload));
 	else if (!err)
-		err = attach(r);
+		err = attach_targets(r);
 	if (is_over(r))
 		return 0;
 	err = err ?: follow__start(r->follow);
@@ -431,7 +446,28 @@ static int start_late(struct record *r)
 	rings__enable(r->rings);
 	probes__start(r->probes);
 	recording__begin(r->recording);
+	err = r->budget ? window_gate__start(gate_of(r)) : 0;
+	if (err)
+		return err;
 	return 0;
+}
+
+static int make_hit_child(struct record *r)
+{
+	return r->windows || looks_first(r) ? hit_child__new(&r->hit_child) : 0;
+}
+
+static int make_budget(struct record *r)
+{
+	struct hit_child *child = r->hit_child;
+	size_t nr_tids = r->opts->no_inherit ? r->chosen.nr : 0;
+	const int *cpus;
+
+	if (!r->hit_child || probes__method(r->probes) == PROBE_EVENT)
+		return 0;
+	r->hit_child = NULL;
+	return record_budget__new(r->opts, r->probes, child, r->chosen.tids, nr_tids,
+				  rings__cpus(r->rings, &cpus), &r->budget);
 }
 
 static int ignore_children(struct record *r)
@@ -451,13 +487,16 @@ static int open_all(struct record *r)
 	err = start_workload_suspended(r) ?: files__raise_limit();	/* not the command's */
 	if (err)
 		return err;
-	return load_probes(r) ?:
+	return make_hit_child(r) ?:
+	       load_probes(r) ?:
 	       open_rings(r) ?:
 	       connect_outputs(r) ?:
-	       follow__new(r->probes, r->opts->system_wide, &r->follow) ?:
+	       make_budget(r) ?:
+	       follow__new(r->probes, gate_of(r), r->opts->system_wide, &r->follow) ?:
 	       ignore_children(r) ?:
-	       recording__new(r->opts, r->rings, r->probes, r->follow, &r->recording) ?:
-	       synthesise(r);
+	       recording__new(r->opts, r->rings, r->probes, r->follow,
+			      r->windows ? r->budget : NULL, &r->recording) ?:
+	       record_synth__all(r->opts, r->recording);
 }
 
 static void interrupt_workload(struct record *r)
@@ -486,6 +525,9 @@ static void close_all(struct record *r)
 {
 	follow__free(r->follow);
 	recording__free(r->recording);
+	record_budget__free(r->budget);
+	hit_child__free(r->hit_child);
+	free(r->chosen.tids);
 	probes__free(r->probes);
 	rings__free(r->rings);
 	let_workload_end(r);
@@ -510,7 +552,9 @@ static int exit_status(struct record *r, int err)
 
 static int stop(struct record *r, int err)
 {
-	probes__stop(r->probes);
+	/* The last window is closed by who has opened it. */
+	if (!r->budget)
+		probes__stop(r->probes);
 	rings__disable_cpu(r->rings);
 	recording__end(r->recording);
 	if (r->workload && !r->workload_ended && (!err || stop_signal))
@@ -525,9 +569,13 @@ static void print_summary(struct record *r, bool cut_short)
 {
 	struct pdwriter *out = recording__writer(r->recording);
 	struct record_written written = { .file_bytes = pdwriter__bytes(out) };
+	struct window_result windows;
 
+	if (r->budget)
+		record_budget__result(r->budget, &windows);
 	pdwriter__compression(out, &written.plain_bytes, &written.packed_bytes);
-	record_summary__print(r->opts, recording__counts(r->recording), &written, cut_short);
+	record_summary__print(r->opts, recording__counts(r->recording), r->budget ? &windows : NULL,
+			      &written, cut_short);
 }
 
 /* Nothing can fail to start any more: only now does an older file give way. */

@@ -18,8 +18,14 @@
 int own_sample__write(struct pdwriter *out, __u64 sample_id, pid_t pid, __u64 ip, const void *raw,
 		      size_t raw_bytes)
 {
+	return own_sample__write_at(out, sample_id, clock__now_ns(), pid, ip, raw, raw_bytes);
+}
+
+int own_sample__write_at(struct pdwriter *out, __u64 sample_id, __u64 time_ns, pid_t pid, __u64 ip,
+			 const void *raw, size_t raw_bytes)
+{
 	struct synthetic_sample s = {
-		.sample_id = sample_id, .ip = ip, .time_ns = clock__now_ns(), .pid = pid,
+		.sample_id = sample_id, .ip = ip, .time_ns = time_ns, .pid = pid,
 		.raw = raw, .raw_bytes = raw_bytes,
 	};
 	char buf[SYNTHETIC_MAX_BYTES] __attribute__((aligned(8)));

@@ -24,6 +24,10 @@ struct probes;
 int own_sample__write(struct pdwriter *out, __u64 sample_id, pid_t pid, __u64 ip, const void *raw,
 		      size_t raw_bytes);
 
+/** own_sample__write_at() - The same with a time, which the last round but one must not have passed. */
+int own_sample__write_at(struct pdwriter *out, __u64 sample_id, __u64 time_ns, pid_t pid, __u64 ip,
+			 const void *raw, size_t raw_bytes);
+
 /**
  * own_samples__write_images() - For each probed object churn:probe and churn:range samples.
  * @warn_silent: Warn when none of them had any hit.

@@ -24,6 +24,8 @@
 #define MAX_SAMPLE_BYTES	(1ULL << 30)
 #define MAX_PERIOD		(1ULL << 24)
 #define MAX_COMPRESSION_LEVEL	22	/* zstd's */
+#define DEFAULT_BUDGET		0.03
+#define MAX_BUDGET		50	/* more is as good as none */
 #define DEFAULT_PAGES		128	/* 512 KB, as perf record */
 #define DWARF_PAGES		1024
 #define SAMPLED_CHURN_PAGES	256
@@ -44,9 +46,9 @@ static const char *const record_usage[] = {
 struct typed {
 	const char *events, *pids, *tids, *uid, *mmap_pages, *freq, *period, *delay, *method;
 	const char *sample_bytes;
-	const char *max_blocks, *max_stack, *output, *cpu_list, *call_graph, *level;
+	const char *max_blocks, *max_stack, *output, *cpu_list, *call_graph, *level, *budget;
 	bool callchains, system_wide, quiet, strict, strict_freq, all_user, all_kernel;
-	bool no_inherit;
+	bool no_inherit, exact;
 	int verbose;
 };
 
@@ -265,6 +267,58 @@ static bool judge_events(const struct typed *t, struct record_opts *opts)
 	return true;
 }
 
+static bool budget_option(const char *text, double *ret)
+{
+	double percent;
+	char *end;
+
+	percent = strtod(text, &end);
+	if (end != text && *end == '%')
+		end++;
+	if (end == text || *end || !(percent >= 0 && percent <= MAX_BUDGET)) {
+		pr_err("--budget %s: must be 'none' or per cent of the CPU time, from 0 to %d\n", text,
+		       MAX_BUDGET);
+		return false;
+	}
+	*ret = percent / 100;
+	return true;
+}
+
+/* What is attached to may be anybody's production; a command that we start is the user's own. */
+static bool judge_budget(const struct typed *t, struct record_opts *opts)
+{
+	bool attached = t->pids || t->tids || t->uid || t->system_wide;
+	bool given = t->budget && strcmp(t->budget, "none");
+
+	if (t->exact && opts->period > 1) {
+		pr_err("--exact and -c %llu exclude each other\n", opts->period);
+		return false;
+	}
+	if (t->exact)
+		opts->period = 1;
+	if (given && !budget_option(t->budget, &opts->budget))
+		return false;
+	if (given && opts->period == 1) {
+		pr_err("--budget %s and %s exclude each other: exact counts need all probes all the time\n",
+		       t->budget, t->exact ? "--exact" : "-c 1");
+		return false;
+	}
+	if (given && opts->method == PROBE_PRELOAD) {
+		pr_err("--budget %s and --method=preload exclude each other: the library is there all the time\n",
+		       t->budget);
+		return false;
+	}
+	opts->may_preload = opts->may_preload && !given;
+	opts->windows = given || (attached && !t->budget && opts->period != 1);
+	if (opts->windows && !given)
+		opts->budget = DEFAULT_BUDGET;
+	if (opts->windows && opts->method == PROBE_EVENT) {
+		pr_err("--method uprobe-event takes up to seconds to remove its probes: no budget can be kept, use --budget none\n");
+		return false;
+	}
+	return true;
+}
+
 static bool output_option(const char *text, struct record_opts *opts)
 {
 	opts->output = text;
@@ -295,7 +349,8 @@ static bool judge(const struct typed *t, struct record_opts *opts)
 	if (!output_option(t->output, opts) || !call_graph_option(t->call_graph, opts) ||
 	    !judge_numbers(t, opts) || !judge_target(t, opts) ||
 	    !method_option(t->method, opts) || !cpu_option(t->cpu_list, opts) ||
-	    !bytes_option(t, opts) || !uid_option(t->uid, &opts->uid) || !judge_events(t, opts))
+	    !bytes_option(t, opts) || !uid_option(t->uid, &opts->uid) || !judge_events(t, opts) ||
+	    !judge_budget(t, opts))
 		return false;
 	opts->quiet = t->quiet;
 	opts->verbose = t->verbose;
@@ -430,6 +485,9 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 			   "How to hook: auto, preload, uprobe, uprobe-session, uprobe-multi, uprobe-event (default auto)"),
 		OPT_STRING(0, "max-blocks", &t.max_blocks, "n",
 			   "Sampled blocks followed to their free at a time (default 131072, 1048576 with -c 1)"),
+		OPT_STRING(0, "budget", &t.budget, "percent|none",
+			   "CPU time that probes may cost what they are attached to (default 3): they are on in windows only; 0: no probes; none: on all the time"),
+		OPT_BOOLEAN(0, "exact", &t.exact, "All allocations, as -c 1: probes are on all the time"),
 		OPT_BOOLEAN(0, "all-user", &t.all_user, "CPU events in user space only"),
 		OPT_BOOLEAN(0, "all-kernel", &t.all_kernel, "CPU events in the kernel only"),
 		OPT_BOOLEAN(0, "strict", &t.strict, "Fail when anything was lost"),

@@ -16,6 +16,8 @@
  * @period: 0: adapt to about 1000 samples a second and CPU.
  * @sample_bytes: --bytes: sample one byte in so many instead; 0: calls.
  * @may_preload: --method=auto: PROBE_AUTO may become PROBE_PRELOAD.
+ * @windows: Probes are on in windows only, so that they cost no more than
+ * @budget: of the target's CPU time, like 0.03; 0: no probes.
  * @pids, @nr_pids: Processes of -p or -u, or of the threads of -t.
  * @tids, @nr_tids: The threads of -t.
  * @compression_level: 0: none.
@@ -29,6 +31,8 @@ struct record_opts {
 	__u64 freq_hz;
 	__u64 period;
 	__u64 sample_bytes;
+	bool windows;
+	double budget;
 	enum callgraph callgraph;
 	__u32 stack_bytes;
 	__u32 max_stack;

@@ -8,6 +8,7 @@
 #include "trace/probes.h"
 #include "util/msg.h"
 #include "util/plural.h"
+#include "util/window_estimate.h"
 
 #define SMALL_STACK_BYTES	2048	/* hold some twenty frames */
 
@@ -95,12 +96,47 @@ static void describe_compression(const struct record_written *written, char *buf
 			 (double)written->plain_bytes / written->packed_bytes);
 }
 
+/* "2541003 allocations", and how it is known. */
+static void print_allocations(const struct recording_counts *c, const struct window_result *windows,
+			      char *buf, size_t bytes)
+{
+	const struct window_range *r;
+	double seen;
+
+	if (windows && windows->is_off) {
+		snprintf(buf, bytes, "allocations not counted");
+		return;
+	}
+	if (!windows || !windows->is_sampled) {
+		snprintf(buf, bytes, "%llu %s", c->nr_allocations,
+			 plural(c->nr_allocations, "allocation", "allocations"));
+		return;
+	}
+	r = &windows->ranges[WINDOW_ALLOCS];
+	seen = windows->cpu_ns > 0 ? 100 * windows->seen_ns / windows->cpu_ns : 0;
+	if (windows->at_least)
+		snprintf(buf, bytes, "at least %.0f allocations by windows of %.1f %% of the CPU time",
+			 r->low, seen);
+	else
+		snprintf(buf, bytes, "%.0f allocations (%.0f to %.0f) by windows of %.1f %% of the CPU time",
+			 r->value, r->low, r->high, seen);
+}
+
+static void print_cost(const struct window_result *w)
+{
+	if (!w || !w->has_cost || w->cpu_ns <= 0)
+		return;
+	pr_info("[ perf churn record: Probes took %.2f %% of the target's CPU time (budget %g %%) ]\n",
+		100 * w->cost_ns / w->cpu_ns, 100 * w->budget);
+}
+
 void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
-			   const struct record_written *written, bool cut_short)
+			   const struct window_result *windows, const struct record_written *written,
+			   bool cut_short)
 {
 	double file_mb = written->file_bytes / 1048576.0;
-	char compression[80];
 	char events[CPU_EVENT_MAX * (sizeof(opts->events[0].name) + 24)];
+	char allocations[160], compression[80];
 
 	print_full_rings(opts, c);
 	print_losses(c);
@@ -112,8 +148,9 @@ void record_summary__print(const struct record_opts *opts, const struct recordin
 	}
 	list_events(opts, c, events, sizeof(events));
 	describe_compression(written, compression, sizeof(compression));
-	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%s, %llu churn:alloc, %llu churn:free samples; %llu %s, %llu lost)%s ]\n",
+	print_allocations(c, windows, allocations, sizeof(allocations));
+	print_cost(windows);
+	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%s, %llu churn:alloc, %llu churn:free samples; %s, %llu lost)%s ]\n",
 		file_mb, opts->output, events, c->nr_alloc_samples,
-		c->nr_free_samples, c->nr_allocations,
-		plural(c->nr_allocations, "allocation", "allocations"), record_summary__nr_lost(c), compression);
+		c->nr_free_samples, allocations, record_summary__nr_lost(c), compression);
 }

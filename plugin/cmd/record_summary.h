@@ -11,6 +11,7 @@
 
 struct record_opts;
 struct recording_counts;
+struct window_result;
 
 /**
  * struct record_written - Sizes.
@@ -26,9 +27,11 @@ __u64 record_summary__nr_lost(const struct recording_counts *c);
 
 /**
  * record_summary__print() - All of it, to stderr.
+ * @windows: What windows tell; NULL: probes were on all the time.
  * @cut_short: The recording failed; what was recorded up to then is in the file.
  */
 void record_summary__print(const struct record_opts *opts, const struct recording_counts *c,
-			   const struct record_written *written, bool cut_short);
+			   const struct window_result *windows, const struct record_written *written,
+			   bool cut_short);
 
 #endif /* PERF_CHURN_CMD_RECORD_SUMMARY_H */

@@ -8,6 +8,7 @@
 #include "recording.h"
 
 #include "perfdata/writer.h"
+#include "record_budget.h"
 #include "record_opts.h"
 #include "callchains.h"
 #include "trace/event_ids.h"
@@ -16,6 +17,7 @@
 #include "trace/governor.h"
 #include "trace/probes.h"
 #include "trace/synthetic.h"
+#include "trace/window_gate.h"
 #include "trace/windows.h"
 #include "util/clock.h"
 #include "util/msg.h"
@@ -34,6 +36,7 @@ struct recording {
 	struct rings *rings;
 	struct probes *probes;
 	struct follow *follow;
+	struct record_budget *budget;	/* NULL: probes are on all the time */
 	struct callchains *callchains;
 	struct pdwriter *out;
 	struct windows *windows;
@@ -161,7 +164,7 @@ static int connect_walker(struct recording *r)
 }
 
 int recording__new(const struct record_opts *opts, struct rings *rings, struct probes *probes,
-		   struct follow *follow, struct recording **ret)
+		   struct follow *follow, struct record_budget *budget, struct recording **ret)
 {
 	struct recording *r = calloc(1, sizeof(*r));
 	const int *cpus;
@@ -173,6 +176,7 @@ int recording__new(const struct record_opts *opts, struct rings *rings, struct p
 	r->rings = rings;
 	r->probes = probes;
 	r->follow = follow;
+	r->budget = budget;
 	r->period = opts->period ?: GOVERNOR_FIRST_PERIOD;
 	r->nr_cpus = rings__cpus(rings, &cpus);
 	recording__begin(r);
@@ -247,6 +251,8 @@ static int write_churn_sample(struct recording *r, const struct perf_event_heade
 	else
 		r->counts.nr_free_samples++;
 	r->counts.nr_repaired += done.repaired;
+	if (r->budget)
+		record_budget__scale(r->budget, r->churn_attr.sample_type, r->finished);
 	return pdwriter__write(r->out, r->finished, bytes);
 }
 
@@ -271,7 +277,11 @@ static int write_stack_sample(void *ctx, const struct callchains_sample *sample)
 	else
 		count_cpu_sample(r, sample->record);
 	r->counts.nr_repaired += sample->repaired;
-	return pdwriter__write(r->out, sample->record, sample->record->size);
+	if (!sample->event_id || !r->budget)
+		return pdwriter__write(r->out, sample->record, sample->record->size);
+	memcpy(r->finished, sample->record, sample->record->size);
+	record_budget__scale(r->budget, r->churn_attr.sample_type | PERF_SAMPLE_CALLCHAIN, r->finished);
+	return pdwriter__write(r->out, r->finished, sample->record->size);
 }
 
 static int take_walked_sample(struct recording *r, const struct perf_event_header *record,
@@ -339,26 +349,6 @@ static int write_record(void *ctx, enum ring_set from, struct perf_event_header 
 	return pdwriter__write(r->out, record, record->size);
 }
 
-/*
- * A round promises readers that nothing older than the round before will come. A CPU may stall
- * between a record's time stamp and its commit (a virtual one for milliseconds), so rounds are
- * not as short as our passes over the rings may be.
- */
-int recording__drain(struct recording *r)
-{
-	__u64 now = clock__now_ns();
-	int err;
-
-	err = rings__drain(r->rings, write_record, r);
-	follow__flush(r->follow);
-	if (r->callchains)
-		err = err ?: callchains__settle(r->callchains, now, false);
-	if (err || now - r->round_ns < ROUND_NS || (r->callchains && callchains__waiting(r->callchains)))
-		return err;
-	r->round_ns = now;
-	return pdwriter__round(r->out);
-}
-
 static void count_window(struct recording *r, const struct churn_window *w)
 {
 	r->counts.nr_allocations += w->nr_allocs;
@@ -382,6 +372,81 @@ static int close_window(struct recording *r, pid_t pid, const struct churn_total
 	r->place_ip = totals->malloc_ip;
 	return own_sample__write(r->out, SYNTHETIC_WINDOW_SAMPLE_ID, pid, totals->malloc_ip, &w,
 				 sizeof(w));
+}
+
+/* One that samples have to wait for is shown before them, at its beginning. */
+static int write_gate_window(struct recording *r, const struct gate_window *g)
+{
+	const struct churn_window *w = &g->window;
+
+	count_window(r, w);
+	if (g->ip) {
+		r->place_pid = g->pid;
+		r->place_ip = g->ip;
+	}
+	if (!(w->flags & CHURN_W_SAMPLED))
+		return own_sample__write(r->out, SYNTHETIC_WINDOW_SAMPLE_ID, g->pid, g->ip, w, sizeof(*w));
+	return own_sample__write_at(r->out, SYNTHETIC_WINDOW_SAMPLE_ID, w->probed_start_ns ?: w->start_ns,
+				    g->pid, g->ip, w, sizeof(*w));
+}
+
+static int write_gate_windows(struct recording *r)
+{
+	struct gate_window window;
+	int ret;
+
+	while ((ret = record_budget__take(r->budget, &window)) > 0) {
+		ret = write_gate_window(r, &window);
+		if (ret)
+			return ret;
+	}
+	return ret;
+}
+
+static int drain_rings(struct recording *r, __u64 now)
+{
+	int err = rings__drain(r->rings, write_record, r);
+
+	follow__flush(r->follow);
+	if (r->callchains)
+		err = err ?: callchains__settle(r->callchains, now, false);
+	return err;
+}
+
+/* *held: samples of a window wait for its end, which tells what they stand for. */
+static int drain_all(struct recording *r, __u64 now, bool *held)
+{
+	struct window_gate *gate;
+	int err;
+
+	*held = false;
+	if (!r->budget)
+		return drain_rings(r, now);
+	gate = record_budget__gate(r->budget);
+	*held = !window_gate__lock(gate);
+	rings__hold_churn(r->rings, *held);
+	err = write_gate_windows(r) ?: drain_rings(r, now);
+	window_gate__unlock(gate);
+	return err;
+}
+
+/*
+ * A round promises readers that nothing older than the round before will come. A CPU may stall
+ * between a record's time stamp and its commit (a virtual one for milliseconds), so rounds are
+ * not as short as our passes over the rings may be.
+ */
+int recording__drain(struct recording *r)
+{
+	__u64 now = clock__now_ns();
+	bool held;
+	int err;
+
+	err = drain_all(r, now, &held);
+	if (err || held || now - r->round_ns < ROUND_NS ||
+	    (r->callchains && callchains__waiting(r->callchains)))
+		return err;
+	r->round_ns = now;
+	return pdwriter__round(r->out);
 }
 
 /* How the walks ended up to now; without a process to show it in there was none. */
@@ -413,7 +478,7 @@ static int close_windows(struct recording *r, __u64 end_ns)
 	pid_t pid = 0;
 	int err = 0;
 
-	while (!err && !probes__next_totals(r->probes, &pid, &totals))
+	while (!r->budget && !err && !probes__next_totals(r->probes, &pid, &totals))
 		err = close_window(r, pid, &totals, end_ns);
 	if (end_ns > r->last_ns)
 		r->last_ns = end_ns;
@@ -454,7 +519,7 @@ static int govern(struct recording *r, __u64 now)
 
 	if (probes__method(r->probes) == PROBE_PRELOAD)
 		r->period = probes__hook_period(r->probes);
-	if (r->opts->period || probes__method(r->probes) == PROBE_PRELOAD)
+	if (r->opts->period || r->budget || probes__method(r->probes) == PROBE_PRELOAD)
 		return 0;
 	hits = count_hits(r);
 	/* About half the hits are allocations, the other half frees. */
@@ -494,6 +559,11 @@ static bool ran_for_a_while(const struct recording *r)
 	return nr_samples >= SILENT_SAMPLES && nr_samples * SILENT_PER_S >= r->opts->freq_hz;
 }
 
+static bool is_off(const struct recording *r)
+{
+	return r->opts->windows && r->opts->budget == 0;
+}
+
 static int settle_last(struct recording *r)
 {
 	struct callchains_counts counts;
@@ -519,7 +589,7 @@ int recording__finish(struct recording *r)
 	/* With -a there are always programs that sleep. */
 	err = err ?: close_windows(r, r->end_ns) ?: write_stacks(r) ?:
 	      own_samples__write_images(r->out, r->probes,
-					!r->opts->system_wide && ran_for_a_while(r)) ?:
+					!r->opts->system_wide && !is_off(r) && ran_for_a_while(r)) ?:
 	      pdwriter__round(r->out);
 	pdwriter__set_times(r->out, r->first_ns, r->last_ns);
 	return err ?: pdwriter__finish(r->out);

@@ -14,6 +14,7 @@ struct follow;
 struct pdwriter;
 struct probes;
 struct recording;
+struct record_budget;
 struct record_opts;
 struct callchains;
 
@@ -41,10 +42,11 @@ struct recording_counts {
 
 /**
  * recording__new() - Begin: create the file and describe the events in it.
- * @rings, @probes, @follow: Must outlive the recording.
+ * @rings, @probes, @follow, @budget: Must outlive the recording.
+ * @budget: NULL: probes are on all the time.
  */
 int recording__new(const struct record_opts *opts, struct rings *rings, struct probes *probes,
-		   struct follow *follow, struct recording **ret);
+		   struct follow *follow, struct record_budget *budget, struct recording **ret);
 void recording__free(struct recording *r);
 
 /** recording__writer() - To write synthesised records with. */

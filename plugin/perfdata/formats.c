@@ -33,12 +33,18 @@
 	"{ 0x1, \"MOVED\" }, { 0x2, \"UNSEEN\" }, { 0x4, \"CROSS_THREAD\" }, " \
 	"{ 0x8, \"REPAIRED\" }, { 0x10, \"INHERITED\" }, { 0x20, \"PRELOAD\" }"
 
+#define WINDOW_FLAG_NAMES \
+	"{ 0x1, \"SAMPLED\" }, { 0x2, \"ALL\" }, { 0x4, \"COST\" }, { 0x8, \"OFF\" }"
+
 #define HOW_NAMES \
 	"{ 1, \"symtab\" }, { 2, \"debug\" }, { 3, \"calls\" }, { 4, \"object\" }"
 
 #define PRINT_FN	"__print_symbolic(REC->fn, " FN_NAMES ")"
 /* A table's entry for 0 is not taken by libtraceevent 1.7. */
 #define PRINT_FLAGS	"REC->flags ? __print_flags(REC->flags, \"|\", " FLAG_NAMES ") : \"0\""
+
+#define PRINT_WINDOW_FLAGS \
+	"REC->flags ? __print_flags(REC->flags, \"|\", " WINDOW_FLAG_NAMES ") : \"0\""
 
 static const char alloc_format[] =
 	"name: alloc\nID: 65001\n" COMMON
@@ -62,11 +68,16 @@ static const char window_format[] =
 	U64(nr_failed, 48) U64(nr_free_null, 56) U64(nr_free_unseen, 64) U64(nr_free_internal, 72)
 	U64(nr_reallocs, 80) U64(nr_lost_output, 88) U64(nr_lost_map, 96)
 	U64(nr_lost_inflight, 104) U64(nr_hits, 112) U64(sample_period, 120) U64(gap_ns, 128)
-	"\nprint fmt: \"nr_allocs=%llu alloc_bytes=%llu nr_frees=%llu nr_failed=%llu nr_free_null=%llu nr_free_unseen=%llu nr_free_internal=%llu nr_reallocs=%llu nr_lost_output=%llu nr_lost_map=%llu nr_lost_inflight=%llu nr_hits=%llu sample_period=%llu gap_ns=%llu\", "
+	U64(between_ns, 136) U64(cpu_ns, 144) U64(cpu_between_ns, 152) U64(user_clock, 160)
+	U64(user_clock_between, 168) U64(cost_ns, 176) U64(cost_err_ns, 184) U64(nr_stray, 192)
+	U64(stray_cost_ns, 200) U64(stall_ns, 208) U64(probed_start_ns, 216) U64(probed_end_ns, 224)
+	U32(budget_ppm, 232) U32(flags, 236)
+	"\nprint fmt: \"nr_allocs=%llu alloc_bytes=%llu nr_frees=%llu nr_failed=%llu nr_free_null=%llu nr_free_unseen=%llu nr_free_internal=%llu nr_reallocs=%llu nr_lost_output=%llu nr_lost_map=%llu nr_lost_inflight=%llu nr_hits=%llu sample_period=%llu gap_ns=%llu between_ns=%llu cpu_ns=%llu cpu_between_ns=%llu cost_ns=%llu nr_stray=%llu flags=%s\", "
 	"REC->nr_allocs, REC->alloc_bytes, REC->nr_frees, REC->nr_failed, REC->nr_free_null, "
 	"REC->nr_free_unseen, REC->nr_free_internal, REC->nr_reallocs, REC->nr_lost_output, "
 	"REC->nr_lost_map, REC->nr_lost_inflight, REC->nr_hits, REC->sample_period, "
-	"REC->gap_ns\n";
+	"REC->gap_ns, REC->between_ns, REC->cpu_ns, REC->cpu_between_ns, REC->cost_ns, "
+	"REC->nr_stray, " PRINT_WINDOW_FLAGS "\n";
 
 static const char probe_format[] =
 	"name: probe\nID: 65005\n" COMMON

@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@
 #include "probe/probe.h"
 #include "probes_priv.h"
 
-void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
+/* @pid: -1: of all. */
+static void drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
 {
 	int fd = bpf_map__fd(p->bpf.skel->maps.live);
 	struct churn_live_key key, next;
@@ -23,10 +25,20 @@ void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
 	while (more) {
 		key = next;
 		more = !bpf_map_get_next_key(fd, &key, &next);
-		if (key.tgid == (__u64)pid && !bpf_map_lookup_elem(fd, &key, &rec) &&
+		if ((pid == -1 || key.tgid == (__u64)pid) && !bpf_map_lookup_elem(fd, &key, &rec) &&
 		    rec.time_ns < before_ns)
 			bpf_map_delete_elem(fd, &key);
 	}
+}
+
+void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns)
+{
+	drop_blocks(p, pid, before_ns);
+}
+
+void probes__drop_all_blocks(struct probes *p)
+{
+	drop_blocks(p, -1, ~0ULL);
 }
 
 __u64 probes__hook_period(const struct probes *p)
@@ -77,7 +89,7 @@ int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *
 	return 0;
 }
 
-static void add_totals(struct churn_totals *sum, const struct churn_totals *one)
+void churn_totals__add(struct churn_totals *sum, const struct churn_totals *one)
 {
 	const __u64 *from = (const __u64 *)one;
 	__u64 *to = (__u64 *)sum;
@@ -89,26 +101,34 @@ static void add_totals(struct churn_totals *sum, const struct churn_totals *one)
 		sum->malloc_ip = one->malloc_ip;
 }
 
+int probes__read_totals(struct probes *p, pid_t pid, struct churn_totals *totals)
+{
+	struct churn_totals *per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
+	__u32 key = pid;
+	int cpu, err;
+
+	if (!per_cpu)
+		return -ENOMEM;
+	memset(totals, 0, sizeof(*totals));
+	err = bpf_map__lookup_elem(p->bpf.skel->maps.totals, &key, sizeof(key), per_cpu,
+				   p->nr_cpus * sizeof(*per_cpu), 0);
+	for (cpu = 0; !err && cpu < p->nr_cpus; cpu++)
+		churn_totals__add(totals, &per_cpu[cpu]);
+	free(per_cpu);
+	return err;
+}
+
 int probes__next_totals(struct probes *p, pid_t *pid, struct churn_totals *totals)
 {
 	__u32 key = *pid, next;
-	struct churn_totals *per_cpu;
-	int cpu, err;
+	int err;
 
 	err = bpf_map__get_next_key(p->bpf.skel->maps.totals, *pid ? &key : NULL, &next, sizeof(next));
 	if (err)
 		return -ENOENT;
-	per_cpu = calloc(p->nr_cpus, sizeof(*per_cpu));
-	if (!per_cpu)
-		return -ENOMEM;
-	memset(totals, 0, sizeof(*totals));
-	err = bpf_map__lookup_elem(p->bpf.skel->maps.totals, &next, sizeof(next), per_cpu,
-				   p->nr_cpus * sizeof(*per_cpu), 0);
-	for (cpu = 0; !err && cpu < p->nr_cpus; cpu++)
-		add_totals(totals, &per_cpu[cpu]);
-	free(per_cpu);
+	err = probes__read_totals(p, next, totals);
 	*pid = next;
-	return 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 void probes__drop_totals(struct probes *p, pid_t pid)

@@ -271,6 +271,25 @@ static void set_flag(char *raw, __u32 event_id, __u32 flag)
 	memcpy(raw + off, &flags, sizeof(flags));
 }
 
+int finish_scale(__u64 sample_type, struct perf_event_header *sample, double factor, double random)
+{
+	struct parts p;
+	size_t off;
+	double weight;
+	__u64 whole;
+
+	if (parse_parts(sample_type & ~(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER), 0, sample, &p))
+		return -EINVAL;
+	off = p.event_id == CHURN_FREE_ID ? offsetof(struct churn_free, weight) :
+					    offsetof(struct churn_alloc, weight);
+	weight = p.weight * factor;
+	whole = weight;
+	whole += random < weight - whole;
+	put_u64((char *)sample + OFF_PERIOD, whole);
+	put_u64((char *)sample + p.raw + 4 + off, whole);
+	return 0;
+}
+
 int finish_sample(__u64 sample_type, __u64 regs_mask, const struct perf_event_header *in,
 		  void *out, struct finish_result *result)
 {

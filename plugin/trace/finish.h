@@ -41,4 +41,13 @@ struct finish_result {
 int finish_sample(__u64 sample_type, __u64 regs_mask, const struct perf_event_header *in,
 		  void *out, struct finish_result *result);
 
+/**
+ * finish_scale() - Multiply a finished sample's weight and period.
+ * @sample_type: As it stands in the file.
+ * @random: From 0 to 1, decides which way the weight is rounded: sums stay right.
+ *
+ * Return: 0; -EINVAL when it is no such sample.
+ */
+int finish_scale(__u64 sample_type, struct perf_event_header *sample, double factor, double random);
+
 #endif /* PERF_CHURN_TRACE_FINISH_H */

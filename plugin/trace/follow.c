@@ -24,6 +24,7 @@
 #include "util/clock.h"
 #include "util/long_map.h"
 #include "util/msg.h"
+#include "window_gate.h"
 
 struct known_file {
 	__u64 dev, ino;
@@ -48,6 +49,7 @@ struct note {
 
 struct follow {
 	struct probes *probes;
+	struct window_gate *gate;	/* attaches in our place, when it sees fit; or NULL */
 	bool everywhere;		/* probes are in each process that maps a file */
 	bool no_children;
 	__u64 ready_ns;			/* all that was there at the start is attached */
@@ -72,7 +74,8 @@ struct follow {
 	bool stopping;
 };
 
-int follow__new(struct probes *probes, bool system_wide, struct follow **ret)
+int follow__new(struct probes *probes, struct window_gate *gate, bool system_wide,
+		struct follow **ret)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 
@@ -85,6 +88,7 @@ int follow__new(struct probes *probes, bool system_wide, struct follow **ret)
 	}
 	f->probes = probes;
 	f->everywhere = system_wide || probes__everywhere(probes);
+	f->gate = gate;
 	f->last = &f->first;
 	f->last_note = &f->first_note;
 	pthread_mutex_init(&f->lock, NULL);
@@ -95,6 +99,12 @@ int follow__new(struct probes *probes, bool system_wide, struct follow **ret)
 	}
 	*ret = f;
 	return 0;
+}
+
+void follow__set_gate(struct follow *f, struct window_gate *gate)
+{
+	f->gate = gate;
+	hashmap__clear(f->attached);
 }
 
 void follow__free(struct follow *f)
@@ -267,7 +277,10 @@ static int attach(struct follow *f, const struct known_file *file, pid_t pid)
 
 	if (is_attached(f, file, pid))
 		return 0;
-	err = probes__attach(f->probes, file->index, f->everywhere ? -1 : pid);
+	if (f->everywhere)
+		pid = -1;
+	err = f->gate ? window_gate__add(f->gate, pid, file->index) :
+			probes__attach(f->probes, file->index, pid);
 	return err ?: mark_attached(f, file, pid);
 }
 
@@ -404,6 +417,30 @@ void follow__record(struct follow *f, const struct perf_event_header *record)
 	stage_order(f, o);
 }
 
+static bool has_probes(const struct follow *f, pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr_files; i++) {
+		if (f->files[i].image && is_attached(f, &f->files[i], pid))
+			return true;
+	}
+	return false;
+}
+
+/* With windows there is no haste. */
+static void on_gated_birth(struct follow *f, const struct order *o)
+{
+	size_t i;
+
+	if (!has_probes(f, o->ppid) || window_gate__fork(f->gate, o->pid, o->ppid))
+		return;
+	for (i = 0; i < f->nr_files; i++) {
+		if (f->files[i].image && is_attached(f, &f->files[i], o->ppid))
+			mark_attached(f, &f->files[i], o->pid);
+	}
+}
+
 /*
  * A child has what its parent has: its address space is a copy. One born while we attached to the
  * parent has inherited what was there by then.
@@ -417,6 +454,10 @@ static void on_birth(struct follow *f, const struct order *o)
 		hooked__fork(f->hooked, o->ppid, o->pid);
 	if (f->everywhere || f->no_children)
 		return;
+	if (f->gate) {
+		on_gated_birth(f, o);
+		return;
+	}
 	for (i = 0; i < f->nr_files; i++) {
 		if (!is_probed(f, &f->files[i]) || !is_attached(f, &f->files[i], o->ppid))
 			continue;
@@ -467,7 +508,8 @@ static void on_mmap(struct follow *f, const struct order *o)
 	if (!file)
 		return;
 	note_hooked(f, file, o->pid);
-	if (is_probed(f, file) && !is_attached(f, file, o->pid) && !attach(f, file, o->pid))
+	if (is_probed(f, file) && !is_attached(f, file, o->pid) && !attach(f, file, o->pid) &&
+	    !f->gate)
 		add_note(f, o->pid, clock__now_ns() - o->time_ns);
 }
 
@@ -481,9 +523,14 @@ static void on_end(struct follow *f, const struct order *o)
 		for (i = 0; i < f->nr_files; i++)
 			hashmap__delete(f->attached, attach_key(f, &f->files[i], o->pid),
 					NULL, NULL);
-		probes__forget(f->probes, o->pid);
+		if (!f->gate)
+			probes__forget(f->probes, o->pid);
 	}
 	probes__drop_blocks(f->probes, o->pid, o->time_ns);
+	if (f->gate) {
+		window_gate__remove(f->gate, o->pid);
+		return;
+	}
 	add_note(f, o->pid, 0);
 }
 

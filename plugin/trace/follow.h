@@ -17,12 +17,18 @@
 struct follow;
 struct probes;
 struct process_image;
+struct window_gate;
 
 /**
  * follow__new() - Nothing is attached yet.
+ * @gate: Gets the processes and images, to open windows on; NULL: they are attached at once, for good.
  * @system_wide: Attach each allocator in every process at once (-a).
  */
-int follow__new(struct probes *probes, bool system_wide, struct follow **ret);
+int follow__new(struct probes *probes, struct window_gate *gate, bool system_wide,
+		struct follow **ret);
+
+/** follow__set_gate() - Forget what is attached, and attach in this way from now on; before it is started. */
+void follow__set_gate(struct follow *f, struct window_gate *gate);
 
 /** follow__free() - Stops the thread. The probes must outlive this, and be detached by then. */
 void follow__free(struct follow *f);

@@ -23,7 +23,8 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 	return vfprintf(stderr, fmt, args);
 }
 
-static void choose_programs(struct churn_bpf *skel, enum probe_method method, bool walking)
+static void choose_programs(struct churn_bpf *skel, enum probe_method method, bool walking,
+			    bool counts_idle)
 {
 	bool session = method == PROBE_SESSION, multi = method == PROBE_MULTI;
 	bool event = method == PROBE_EVENT;
@@ -35,6 +36,7 @@ static void choose_programs(struct churn_bpf *skel, enum probe_method method, bo
 	bpf_program__set_autoload(skel->progs.churn_multi_ret, multi);
 	bpf_program__set_autoload(skel->progs.churn_event, event);
 	bpf_program__set_autoload(skel->progs.churn_event_ret, event);
+	bpf_program__set_autoload(skel->progs.churn_idle, counts_idle);
 	bpf_program__set_autoload(skel->progs.churn_cpu, walking);
 	bpf_program__set_autoload(skel->progs.walk_fork, walking);
 	bpf_program__set_autoload(skel->progs.walk_rename, walking);
@@ -58,6 +60,8 @@ static int configure(struct churn_bpf *skel, const struct probes_opts *opts, int
 	skel->rodata->verify_every = opts->verify_every;
 	skel->rodata->tid_filtered = opts->choose_threads;
 	skel->rodata->only_session = opts->session;
+	skel->bss->gated = opts->gated;
+	skel->rodata->one_gate = opts->one_gate;
 	return bpf_map__set_max_entries(skel->maps.live, opts->max_live) ?:
 	       bpf_map__set_max_entries(skel->maps.tid_selected,
 					opts->choose_threads ? MAX_CHOSEN_THREADS : 1) ?:
@@ -100,7 +104,7 @@ static int load(const struct probes_opts *opts, int nr_cpus, enum probe_method m
 
 	if (!skel)
 		return -errno;
-	choose_programs(skel, method, opts->walking);
+	choose_programs(skel, method, opts->walking, opts->gated && opts->one_gate);
 	err = configure(skel, opts, nr_cpus) ?: churn_bpf__load(skel);
 	err = err ?: select_cpus(skel, opts) ?:
 	      load_period(skel, opts->period, opts->first_exact);
@@ -172,7 +176,8 @@ static int load_methods(const struct probes_opts *opts, int nr_cpus, struct load
 
 static void explain_load_error(int err)
 {
-	if (err == -EPERM || err == -EACCES)
+	/* The verifier's refusal is an EACCES, too. */
+	if (err == -EPERM || (err == -EACCES && geteuid()))
 		pr_err("No permission to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON.\n");
 	else if (err == -EMFILE)
 		files__say_too_many();

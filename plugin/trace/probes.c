@@ -18,6 +18,8 @@
 #include "util/files.h"
 #include "util/msg.h"
 
+#define MAX_CLOSING	16	/* attachments of one process, at the same time */
+
 int probes__new(const struct probes_opts *opts, struct probes **ret)
 {
 	struct probes *p;
@@ -236,7 +238,7 @@ int probes__add_image(struct probes *p, const struct probe_image *image, const c
 	err = hold_file(&p->images[p->nr_images], open_path);
 	if (err)
 		goto out;
-	err = write_image_cfg(p, p->nr_images, image);
+	err = write_image_cfg(p, p->nr_images, image) ?: probes__write_costs(p, p->nr_sites, image);
 	if (err) {
 		close(p->images[p->nr_images].fd);
 		goto out;
@@ -256,32 +258,46 @@ out:
 	return err;
 }
 
-static int attach_session(struct probes *p, struct site_lists *lists, pid_t pid, int *fds)
+static int attach_session(struct probes *p, const struct attach_sites *sites, pid_t pid, int *fds)
 {
 	int fd = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_session), TRACE_UPROBE_SESSION,
-			      &lists->sites, pid, false);
+			      sites, pid, false);
 
 	fds[0] = fd;
 	return fd < 0 ? fd : 1;
 }
 
-/* Returns first: an entry without its return would leave a call in flight. */
+static int attach_return(struct probes *p, const struct attach_sites *sites, pid_t pid, int *fds)
+{
+	fds[1] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi_ret), TRACE_UPROBE_MULTI,
+			      sites, pid, true);
+	return fds[1] < 0 ? fds[1] : 0;
+}
+
+static int attach_entry(struct probes *p, const struct attach_sites *sites, pid_t pid, int *fds)
+{
+	fds[0] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi), TRACE_UPROBE_MULTI,
+			      sites, pid, false);
+	if (fds[0] >= 0)
+		return 2;
+	close(fds[1]);
+	return fds[0];
+}
+
+/*
+ * Returns are attached first and go last: an entry without its return would leave a call in flight.
+ */
 static int attach_entry_and_return(struct probes *p, size_t index, struct site_lists *lists,
 				   pid_t pid, int *fds)
 {
+	int err;
+
 	list_sites(p, index, lists, true);
-	fds[0] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi_ret), TRACE_UPROBE_MULTI,
-			      &lists->sites, pid, true);
-	if (fds[0] < 0)
-		return fds[0];
+	err = attach_return(p, &lists->sites, pid, fds);
+	if (err)
+		return err;
 	list_sites(p, index, lists, false);
-	fds[1] = attach_multi(bpf_program__fd(p->bpf.skel->progs.churn_multi), TRACE_UPROBE_MULTI,
-			      &lists->sites, pid, false);
-	if (fds[1] < 0) {
-		close(fds[0]);
-		return fds[1];
-	}
-	return 2;
+	return attach_entry(p, &lists->sites, pid, fds);
 }
 
 static int define_events(struct probes *p, size_t index, struct site_lists *lists)
@@ -350,7 +366,7 @@ static int plant(struct probes *p, size_t index, pid_t pid, bool inherit, int **
 	if (p->bpf.method == PROBE_PRELOAD)
 		nr = attach_hook(p, index, lists, link_pid, *fds);
 	else if (p->bpf.method == PROBE_SESSION)
-		nr = attach_session(p, lists, link_pid, *fds);
+		nr = attach_session(p, &lists->sites, link_pid, *fds);
 	else if (p->bpf.method == PROBE_MULTI)
 		nr = attach_entry_and_return(p, index, lists, link_pid, *fds);
 	else
@@ -371,32 +387,38 @@ static void begin_totals(struct probes *p, pid_t pid)
 	free(zeros);
 }
 
-static int attach(struct probes *p, size_t index, pid_t pid, bool inherit)
+/* Takes the descriptors. */
+static int keep(struct probes *p, pid_t pid, bool inherit, int *fds, int nr)
 {
 	struct attachment *grown;
-	int *fds = NULL, nr;
 
-	pthread_mutex_lock(&p->lock);
-	nr = plant(p, index, pid, inherit, &fds);
-	if (nr < 0)
-		goto out_free;
 	grown = realloc(p->attachments, (p->nr_attachments + 1) * sizeof(*grown));
 	if (!grown) {
 		while (nr)
 			close(fds[--nr]);
-		nr = -ENOMEM;
-		goto out_free;
+		free(fds);
+		return -ENOMEM;
 	}
 	p->attachments = grown;
 	grown[p->nr_attachments++] = (struct attachment){
 		.pid = pid, .inherited = inherit, .fds = fds, .nr_fds = nr,
 	};
-	pthread_mutex_unlock(&p->lock);
 	return 0;
+}
 
-out_free:
+static int attach(struct probes *p, size_t index, pid_t pid, bool inherit)
+{
+	int *fds = NULL, nr;
+
+	pthread_mutex_lock(&p->lock);
+	nr = plant(p, index, pid, inherit, &fds);
+	if (nr < 0)
+		free(fds);
+	else
+		nr = keep(p, pid, inherit, fds, nr);
 	pthread_mutex_unlock(&p->lock);
-	free(fds);
+	if (!nr)
+		return 0;
 	if (nr == -EMFILE)
 		files__say_too_many();
 	else if (nr != -ESRCH)
@@ -418,6 +440,38 @@ int probes__attach(struct probes *p, size_t index, pid_t pid)
 	return err ?: attach(p, index, pid, inherited);
 }
 
+static int plant_own(struct probes *p, const struct attach_sites *sites, pid_t pid, int *fds)
+{
+	int err;
+
+	if (p->bpf.method == PROBE_SESSION)
+		return attach_session(p, sites, pid, fds);
+	if (p->bpf.method != PROBE_MULTI)
+		return -EOPNOTSUPP;
+	err = attach_return(p, sites, pid, fds);
+	return err ?: attach_entry(p, sites, pid, fds);
+}
+
+int probes__attach_own(struct probes *p, const unsigned long *offsets, const __u64 *cookies,
+		       size_t nr_sites, pid_t pid)
+{
+	const struct attach_sites sites = {
+		.path = "/proc/self/exe", .offsets = offsets, .cookies = cookies, .nr = nr_sites,
+	};
+	int *fds = calloc(2, sizeof(*fds)), nr;
+
+	if (!fds)
+		return -ENOMEM;
+	pthread_mutex_lock(&p->lock);
+	nr = plant_own(p, &sites, pid, fds);
+	if (nr < 0)
+		free(fds);
+	else
+		nr = keep(p, pid, false, fds, nr);
+	pthread_mutex_unlock(&p->lock);
+	return nr;
+}
+
 int probes__anchor(struct probes *p, size_t index, pid_t pid)
 {
 	return attach(p, index, pid, false);
@@ -432,27 +486,58 @@ static void attachment__close(struct attachment *a)
 	free(a->fds);
 }
 
-void probes__forget(struct probes *p, pid_t pid)
+static bool take_attachment(struct probes *p, pid_t pid, struct attachment *ret)
 {
-	struct attachment gone;
+	bool found = false;
 	size_t i;
 
-	for (;;) {
-		pthread_mutex_lock(&p->lock);
-		for (i = 0; i < p->nr_attachments; i++) {
-			if (p->attachments[i].pid == pid && !p->attachments[i].inherited)
-				break;
+	pthread_mutex_lock(&p->lock);
+	for (i = 0; i < p->nr_attachments && !found; i++) {
+		found = p->attachments[i].pid == pid && !p->attachments[i].inherited;
+		if (found) {
+			*ret = p->attachments[i];
+			p->attachments[i] = p->attachments[--p->nr_attachments];
 		}
-		if (i == p->nr_attachments) {
-			pthread_mutex_unlock(&p->lock);
-			break;
-		}
-		gone = p->attachments[i];
-		p->attachments[i] = p->attachments[--p->nr_attachments];
-		pthread_mutex_unlock(&p->lock);
-		/* Closing waits for grace periods: not under the lock. */
-		attachment__close(&gone);
 	}
+	pthread_mutex_unlock(&p->lock);
+	return found;
+}
+
+static void *close_thread(void *arg)
+{
+	attachment__close(arg);
+	free(arg);
+	return NULL;
+}
+
+/*
+ * Breakpoints go at once, and then closing waits for grace periods: not under the lock, and all at
+ * the same time, so that no breakpoint waits for another one's.
+ */
+void probes__forget(struct probes *p, pid_t pid)
+{
+	pthread_t threads[MAX_CLOSING];
+	struct attachment one, *gone;
+	size_t nr = 0;
+
+	while (take_attachment(p, pid, &one)) {
+		gone = nr < MAX_CLOSING ? malloc(sizeof(*gone)) : NULL;
+		if (gone)
+			*gone = one;
+		if (gone && !pthread_create(&threads[nr], NULL, close_thread, gone)) {
+			nr++;
+			continue;
+		}
+		free(gone);
+		attachment__close(&one);
+	}
+	while (nr)
+		pthread_join(threads[--nr], NULL);
+}
+
+void probes__ungate(struct probes *p)
+{
+	*(volatile bool *)&p->bpf.skel->bss->gated = false;
 }
 
 void probes__start(struct probes *p)

@@ -17,6 +17,7 @@
 #include "bpf/control.h"
 
 struct churn_bpf;
+struct hit_cost;
 struct probes;
 struct probe_image;
 
@@ -58,6 +59,8 @@ enum probe_method {
  * @session: With PROBE_PRELOAD: only programs that were started with this session (preload.h), and
  *	probes are planted wherever the library is mapped, children and all; 0: only in the processes
  *	attached to.
+ * @gated: Hits count only while the gate of their process is open (gate.h).
+ * @one_gate: There is one for all processes.
  */
 struct probes_opts {
 	enum probe_method method;
@@ -74,6 +77,7 @@ struct probes_opts {
 	bool choose_threads;
 	bool preload;
 	__u64 session;
+	bool gated, one_gate;
 };
 
 /**
@@ -143,6 +147,20 @@ int probes__add_image(struct probes *p, const struct probe_image *image, const c
 int probes__attach(struct probes *p, size_t index, pid_t pid);
 
 /**
+ * probes__attach_own() - Plant probes in our own program as a child of ours runs it (hit_child.c).
+ * @offsets, @cookies, @nr_sites: File offsets, and CHURN_COOKIE() of each.
+ *
+ * Return: 0; -EOPNOTSUPP with PROBE_EVENT; another negative errno. Prints nothing.
+ */
+int probes__attach_own(struct probes *p, const unsigned long *offsets, const __u64 *cookies,
+		       size_t nr_sites, pid_t pid);
+
+/**
+ * probes__set_costs() - What hits cost, for the totals; before images are added.
+ */
+void probes__set_costs(struct probes *p, const struct hit_cost *costs);
+
+/**
  * probes__anchor() - Make sure that a child keeps the probes that it has inherited.
  *
  * Only where probes__inherited(). Return: as probes__attach().
@@ -160,6 +178,12 @@ void probes__forget(struct probes *p, pid_t pid);
  * (after exec: its heap is gone).
  */
 void probes__drop_blocks(struct probes *p, pid_t pid, __u64 before_ns);
+
+/** probes__ungate() - Hits count always from now on. */
+void probes__ungate(struct probes *p);
+
+/** probes__drop_all_blocks() - Of all processes. */
+void probes__drop_all_blocks(struct probes *p);
 
 /**
  * probes__start() - Count and emit from now on; before that, hits do nothing.
@@ -204,6 +228,12 @@ int probes__site_stats(struct probes *p, struct probe_site_stats **ret, size_t *
  * Return: 0, or -ENOENT after the last.
  */
 int probes__next_totals(struct probes *p, pid_t *pid, struct churn_totals *totals);
+
+/** probes__read_totals() - Of one process. Return: 0, or -ENOENT: none yet. */
+int probes__read_totals(struct probes *p, pid_t pid, struct churn_totals *totals);
+
+/** churn_totals__add() - Add up. */
+void churn_totals__add(struct churn_totals *sum, const struct churn_totals *one);
 
 /** probes__drop_totals() - A process has ended and its last totals were read: make room. */
 void probes__drop_totals(struct probes *p, pid_t pid);

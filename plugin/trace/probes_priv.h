@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * probes_priv.h - what probes.c (planting) and counts.c (what was counted) share.
+ * probes_priv.h - the probes' inside, for probes.c (attaching) and counts.c (what was counted).
  */
 #ifndef PERF_CHURN_TRACE_PROBES_PRIV_H
 #define PERF_CHURN_TRACE_PROBES_PRIV_H
 
 #include <pthread.h>
 
+#include "hit_cost.h"
 #include "load.h"
 #include "probes.h"
+
+struct trace_events;
 
 struct image {
 	const struct probe_image *probe;
@@ -36,10 +39,14 @@ struct probes {
 	struct image images[CHURN_MAX_IMAGES];
 	size_t nr_images;
 	size_t nr_sites;
+	struct hit_cost costs;		/* zeros: not asked for */
 	struct attachment *attachments;
 	size_t nr_attachments;
 	/* Attaching follows forks in a thread of its own. */
 	pthread_mutex_t lock;
 };
+
+/** probes__write_costs() - What hits of an image's sites cost, before it is attached. */
+int probes__write_costs(struct probes *p, size_t first_site, const struct probe_image *image);
 
 #endif /* PERF_CHURN_TRACE_PROBES_PRIV_H */

@@ -42,7 +42,7 @@ struct rings {
 	int nr_cpus;
 	struct pollfd *pollfds;
 	int nr_pollfds;
-	bool hung_up;
+	bool hung_up, hold_churn;
 };
 
 static void init_attr(struct perf_event_attr *attr)
@@ -467,6 +467,11 @@ static int drain_ring(struct perf_mmap *map, enum ring_set set, ring_record_fn r
 	return err;
 }
 
+void rings__hold_churn(struct rings *r, bool hold)
+{
+	r->hold_churn = hold;
+}
+
 int rings__drain(struct rings *r, ring_record_fn record, void *ctx)
 {
 	struct perf_mmap *map;
@@ -474,6 +479,8 @@ int rings__drain(struct rings *r, ring_record_fn record, void *ctx)
 
 	/* Mappings first: what follows may need them. */
 	for (set = RINGS_NR - 1; set >= 0; set--) {
+		if (set == RINGS_CHURN && r->hold_churn)
+			continue;
 		perf_evlist__for_each_mmap(r->sets[set], map, false) {
 			err = drain_ring(map, set, record, ctx);
 			if (err)

@@ -86,6 +86,9 @@ void rings__disable_cpu(struct rings *r);
 /** rings__poll() - Wait until a ring fills up, at most @timeout_ms. */
 void rings__poll(struct rings *r, int timeout_ms);
 
+/** rings__hold_churn() - Leave the churn events in their rings for now. */
+void rings__hold_churn(struct rings *r, bool hold);
+
 /**
  * rings__drain() - One pass over all rings.
  * @record: Called for each record; its memory is valid during the call only. A non-zero return

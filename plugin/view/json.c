@@ -58,6 +58,35 @@ static void print_recording(struct json_out *j, const struct report *r)
 	json__close(j, '}');
 }
 
+static void print_range(struct json_out *j, const char *key, const struct window_range *range,
+			bool at_least)
+{
+	json__open(j, key, '{');
+	json__number(j, "low", range->low);
+	json__number(j, "high", at_least ? NAN : range->high);
+	json__close(j, '}');
+}
+
+static void print_windows(struct json_out *j, const struct report *r)
+{
+	const struct window_result *w = &r->windows;
+
+	json__open(j, "windows", '{');
+	json__bool(j, "sampled", w->is_sampled);
+	json__bool(j, "at_least", w->at_least);
+	json__u64(j, "windows", w->nr_windows);
+	json__number(j, "longest_ns", w->longest_ns);
+	json__number(j, "cpu_s", w->has_cost ? w->cpu_ns / 1e9 : NAN);
+	json__number(j, "seen_s", w->has_cost ? w->seen_ns / 1e9 : NAN);
+	json__number(j, "cost_s", w->has_cost ? w->cost_ns / 1e9 : NAN);
+	json__number(j, "cost_s_error", w->has_cost ? w->cost_err_ns / 1e9 : NAN);
+	json__number(j, "budget", w->budget > 0 ? w->budget : NAN);
+	print_range(j, "allocs_95", &w->ranges[WINDOW_ALLOCS], w->at_least);
+	print_range(j, "bytes_95", &w->ranges[WINDOW_BYTES], w->at_least);
+	print_range(j, "frees_95", &w->ranges[WINDOW_FREES], w->at_least);
+	json__close(j, '}');
+}
+
 static void print_totals(struct json_out *j, const struct report *r)
 {
 	const struct report_totals *t = &r->totals;
@@ -111,6 +140,7 @@ static void print_cpu(struct json_out *j, const struct report *r)
 	json__number(j, "allocator_share_high", c->share_high);
 	json__u64(j, "probe_samples", c->nr_probe);
 	json__number(j, "probe_share", c->probe_share);
+	json__u64(j, "windowed_samples", c->nr_windowed);
 	json__u64(j, "chained_samples", c->nr_chained);
 	json__u64(j, "kernel_samples", c->nr_kernel);
 	json__u64(j, "unnamed_allocator_samples", c->nr_unnamed_libc);
@@ -305,6 +335,7 @@ int view__json(FILE *out, const struct report *r, const struct view_opts *opts)
 	json__string(&j, "schema", "perf-churn-report/1");
 	print_recording(&j, r);
 	print_totals(&j, r);
+	print_windows(&j, r);
 	print_cpu(&j, r);
 	print_histogram(&j, "size_histogram", "le", "allocs", r->sizes, r->nr_sizes);
 	print_histogram(&j, "lifetime_histogram", "le_ns", "frees", r->lives, r->nr_lives);

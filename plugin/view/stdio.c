@@ -38,10 +38,26 @@ static void print_events(FILE *out, const struct report *r)
 	if (rec->freq_hz > 0)
 		fprintf(out, " at %.0f Hz", rec->freq_hz);
 	fprintf(out, ", allocations by %s", rec->method ?: "an unknown method");
+	if (r->windows.is_sampled && r->windows.cpu_ns > 0)
+		fprintf(out, " in %llu windows, %.1f %% of the CPU time", r->windows.nr_windows,
+			100 * r->windows.seen_ns / r->windows.cpu_ns);
 	if (rec->sample_period == 1)
 		fputs(", every one", out);
 	else if (rec->sample_period > 1)
 		fprintf(out, ", about one in %llu sampled", rec->sample_period);
+	fputc('\n', out);
+}
+
+static void print_cost(FILE *out, const struct report *r)
+{
+	const struct window_result *w = &r->windows;
+
+	if (!w->has_cost || w->cpu_ns <= 0)
+		return;
+	fprintf(out, "# cost     : %.2f +- %.2f %% of the CPU time", 100 * w->cost_ns / w->cpu_ns,
+		100 * w->cost_err_ns / w->cpu_ns);
+	if (w->budget > 0)
+		fprintf(out, "; the budget was %g %%", 100 * w->budget);
 	fputc('\n', out);
 }
 
@@ -121,6 +137,21 @@ static void print_other_events(FILE *out, const struct report_recording *rec)
 	fputc('\n', out);
 }
 
+/* What windows cannot tell. */
+static void print_window_notes(FILE *out, const struct report *r)
+{
+	char length[FORMAT_BYTES];
+
+	if (!r->windows.is_sampled)
+		return;
+	fprintf(out, "# note     : totals are estimates from windows of up to %s; what was live at a window's\n"
+		"#            end counts as cut off there: longer lives were not seen\n",
+		format_ns(length, r->windows.longest_ns));
+	if (r->windows.at_least)
+		fputs("# note     : too many calls, or too few windows, to tell the rate: \">=\" marks what it is at least\n",
+		      out);
+}
+
 static void print_notes(FILE *out, const struct report *r)
 {
 	if (r->recording.filtered)
@@ -131,6 +162,7 @@ static void print_notes(FILE *out, const struct report *r)
 		      "#            lack the immediate caller\n", out);
 	else if (!r->recording.has_frees)
 		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
+	print_window_notes(out, r);
 	print_other_events(out, &r->recording);
 	print_stack_note(out, r);
 	if (r->recording.nr_late)
@@ -192,6 +224,10 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 		return;
 	}
 	print_verdict_share(out, &r->cpu);
+	if (r->windows.is_off) {
+		fputs("allocations were not counted (--budget 0)\n", out);
+		return;
+	}
 	fprintf(out, "%s%s allocations/s", bound_mark(r->totals.allocs.bound),
 		format_si(rate, report__rate(r, r->totals.allocs.value)));
 	if (!r->cpu.nr_samples)
@@ -221,6 +257,18 @@ static void print_per_second(FILE *out, const struct report *r, const struct est
 	snprintf(cell, sizeof(cell), "%s%s/s", bound_mark(e->bound),
 		 format(rate, report__rate(r, e->value)));
 	fprintf(out, " %12s", cell);
+}
+
+/* "   95 %: 23,205 to 25,196", where it is an estimate. */
+static void print_range(FILE *out, const struct report *r, enum window_count which, bool bytes)
+{
+	const struct window_range *range = &r->windows.ranges[which];
+	const char *(*format)(char *, double) = bytes ? format_bytes : format_count;
+	char low[FORMAT_BYTES], high[FORMAT_BYTES];
+
+	if (!r->windows.is_sampled || r->windows.at_least || !r->recording.has_windows)
+		return;
+	fprintf(out, "   95 %%: %s to %s", format(low, range->low), format(high, range->high));
 }
 
 static void print_count(FILE *out, const char *title, const struct estimate *e)
@@ -255,23 +303,32 @@ static void print_totals(FILE *out, const struct report *r)
 	const struct report_totals *t = &r->totals;
 	struct estimate before = { .value = t->freed_before };
 
+	if (r->windows.is_off)
+		return;
+
 	print_total(out, "Allocations", &t->allocs, false);
 	print_per_second(out, r, &t->allocs, false);
+	print_range(out, r, WINDOW_ALLOCS, false);
 	print_count(out, "failed", &t->failed);
 	fputc('\n', out);
 	print_total(out, "Bytes", &t->bytes, true);
 	print_per_second(out, r, &t->bytes, true);
+	print_range(out, r, WINDOW_BYTES, true);
 	fputc('\n', out);
 	if (!r->recording.has_frees)
 		return;
 	print_total(out, "Frees", &t->frees, false);
 	print_per_second(out, r, &t->frees, false);
+	print_range(out, r, WINDOW_FREES, false);
 	if (isnan(t->freed_before))
 		fputs("   of blocks allocated before: unknown", out);
 	else
 		print_count(out, "of blocks allocated before", &before);
 	fputc('\n', out);
-	print_live(out, t);
+	if (isnan(t->live_allocs.value))
+		fputs("  Live at end         unknown\n", out);
+	else
+		print_live(out, t);
 }
 
 static void print_cpu_share(FILE *out, const struct report_cpu *c)
@@ -309,6 +366,9 @@ static void print_cpu(FILE *out, const struct report *r)
 	if (c->nr_unnamed_libc)
 		fprintf(out, "%41s%llu more lie in nameless code of the C library: its debug symbols would tell\n",
 			"", c->nr_unnamed_libc);
+	if (c->nr_windowed)
+		fprintf(out, "%41s%llu more were taken while a window was open, left out\n", "",
+			c->nr_windowed);
 	if (c->nr_probe)
 		fprintf(out, "%41s%llu more (%.1f %% of the CPU) are the cost of the probes, left out\n",
 			"", c->nr_probe, 100 * c->probe_share);
@@ -318,6 +378,7 @@ static void print_header(FILE *out, const struct report *r)
 {
 	print_recording(out, r);
 	print_events(out, r);
+	print_cost(out, r);
 	print_losses(out, r);
 	print_notes(out, r);
 	print_silent_objects(out, r);

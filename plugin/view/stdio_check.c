@@ -118,7 +118,7 @@ static void print_scaled(FILE *out, const struct report *r)
 	char estimate[FORMAT_BYTES], counted[FORMAT_BYTES], error[FORMAT_BYTES];
 	double off = e->value - t->allocs.value;
 
-	if (!r->recording.has_windows)
+	if (!r->recording.has_windows || r->windows.is_sampled)
 		return;
 	fprintf(out, "#   scaled   : samples stand for %s allocations%s%s, counted were %s",
 		format_count(estimate, e->value), e->error > 0 ? " " : "", format_error(error, e),
