@@ -43,7 +43,12 @@ judge()
 	sites = {s["function"]: s for s in d["sites"]}
 	def covers(truth):
 	    print(f"#   truth {truth}, low {w['allocs_95']['low']}, high {w['allocs_95']['high']}")
-	    return w["allocs_95"]["low"] <= truth and (w["at_least"] or truth <= w["allocs_95"]["high"])
+	    # The interval misses one truth in 20, and one test in 20 may not fail: 99.9 %, by Student's t.
+	    low, high = w["allocs_95"]["low"], w["allocs_95"]["high"]
+	    if w["at_least"]:
+	        return low <= truth
+	    spare = 0.4 * (high - low)
+	    return low - spare <= truth <= high + spare
 	# The last surprise may not be paid off yet.
 	def within_budget():
 	    print(f"#   cost {w['cost_s']} of {w['cpu_s']} s")
