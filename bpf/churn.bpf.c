@@ -24,10 +24,10 @@
 #include "control.h"
 #include "cpu_sample.h"
 #include "idle.h"
+#include "inflight.h"
 #include "walker.h"
 #include "walker_procs.h"
 
-#define MAX_STACK_OF_ALLOCATOR	65536	/* bytes from realloc's entry down to a nested malloc's */
 #define COOKIE_BIG_SIZE		(1ULL << 40)
 
 char LICENSE[] SEC("license") = "GPL";
@@ -74,33 +74,6 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } seq_numbers SEC(".maps");
-
-/* A call between entry and return. */
-struct inflight_key {
-	__u32 tid;
-	__u32 fn;
-};
-
-struct inflight {
-	__u64 size;
-	__u64 weight;			/* 0: not sampled */
-	__u64 old_ptr;
-	__u64 memptr;			/* posix_memalign's first argument */
-	__u64 sp;
-	__u32 uncounted;		/* -C: entered on another CPU */
-	__u32 window;			/* in which it was entered */
-	struct churn_live old;		/* record of old_ptr; weight 0: none */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, struct inflight_key);
-	__type(value, struct inflight);
-} inflight SEC(".maps");
-
-/* Threads inside realloc or memalign, so that malloc and free need not ask the map in vain. */
-__s64 nr_nesting;
 
 /*
  * Set by the recorder while it records: probes are planted before the rings are enabled, and take
@@ -163,33 +136,6 @@ static __always_inline __u64 draw_weight(const struct call *call)
 	if (p->exact_left > 0 && ADD(p->exact_left, -1) > 0)
 		return 1;
 	return bpf_get_prandom_u32() < p->threshold ? p->weight : 0;
-}
-
-/* All wrapping functions of a thread share one slot: they do not nest in the program's eyes. */
-static __always_inline struct inflight_key inflight_key(const struct call *call)
-{
-	struct inflight_key key = {
-		.tid = call->tid,
-		.fn = call->wraps ? CHURN_FN_REALLOC : call->fn,
-	};
-
-	return key;
-}
-
-/*
- * Is this call made by realloc or memalign for itself? By the stack pointer, not by the mere
- * presence of a slot: a thread killed in there leaves one behind, and thread ids come back.
- */
-static __always_inline bool is_nested(const struct call *call)
-{
-	struct inflight_key key = { .tid = call->tid, .fn = CHURN_FN_REALLOC };
-	struct inflight *outer;
-
-	if (nr_nesting <= 0)
-		return false;
-	outer = bpf_map_lookup_elem(&inflight, &key);
-	return outer && outer->window == call->window && call->sp <= outer->sp &&
-	       outer->sp - call->sp < MAX_STACK_OF_ALLOCATOR;
 }
 
 static __always_inline __u64 read_caller(const struct call *call)
@@ -389,29 +335,6 @@ static __always_inline __u64 asked_bytes(const struct call *call)
 }
 
 /*
- * Remember the call until its return. A slot that is there already was left by a call that never
- * returned (longjmp, a signal handler that allocates): its sample is lost, and counted. One from an
- * earlier window is none of this one's.
- */
-static __always_inline bool remember(const struct call *call, const struct inflight *in)
-{
-	struct inflight_key key = inflight_key(call);
-	struct inflight *old;
-
-	if (!bpf_map_update_elem(&inflight, &key, in, BPF_NOEXIST)) {
-		if (call->wraps)
-			ADD(nr_nesting, 1);
-		return true;
-	}
-	old = bpf_map_lookup_elem(&inflight, &key);
-	if (!old || old->window == call->window)
-		ADD(call->totals->nr_lost_inflight, 1);
-	if (bpf_map_update_elem(&inflight, &key, in, BPF_EXIST))
-		return false;
-	return true;
-}
-
-/*
  * Entry of realloc and the aligned family. The old block's record is taken out now: once realloc
  * has freed it, another thread may get its address before we see the return.
  */
@@ -471,20 +394,6 @@ static __always_inline int on_entry(struct pt_regs *ctx, const struct call *call
 	}
 	remember(call, &in);
 	return 0;
-}
-
-static __always_inline bool recall(const struct call *call, struct inflight *in)
-{
-	struct inflight_key key = inflight_key(call);
-	struct inflight *found = bpf_map_lookup_elem(&inflight, &key);
-
-	if (!found)
-		return false;
-	*in = *found;
-	bpf_map_delete_elem(&inflight, &key);
-	if (call->wraps)
-		ADD(nr_nesting, -1);
-	return in->window == call->window;
 }
 
 static __always_inline __u64 returned_ptr(const struct call *call, const struct inflight *in)

@@ -15,6 +15,7 @@
 #include "perfdata/writer.h"
 #include "record_attach.h"
 #include "record_budget.h"
+#include "record_load.h"
 #include "record_opts.h"
 #include "record_preload.h"
 #include "record_summary.h"
@@ -24,9 +25,7 @@
 #include "target/command.h"
 #include "target/process.h"
 #include "target/workload.h"
-#include "trace/attach.h"
 #include "trace/follow.h"
-#include "trace/governor.h"
 #include "trace/hit_cost.h"
 #include "trace/probes.h"
 #include "trace/rings.h"
@@ -37,28 +36,7 @@
 
 #define DELAY_STEP_MS	5
 #define WAIT_STEP_MS	100
-#define VERIFY_EVERY	10	/* CPU samples: one is copied as well */
-#define FIRST_EXACT	1000	/* fits every ring; see struct probes_opts */
 #define MAX_TRIES	5	/* threads may end while events are opened on them */
-
-/* The parts of one recording, made in this order. */
-struct record {
-	const struct record_opts *opts;
-	struct workload *workload;
-	struct hit_child *hit_child;	/* until the budget has it */
-	struct probes *probes;
-	struct record_budget *budget;	/* NULL: probes are on all the time */
-	struct record_threads chosen;	/* the only ones to record, if any */
-	struct rings *rings;
-	struct follow *follow;
-	struct recording *recording;
-	bool traces_workload;	/* else the command only sets the duration */
-	struct record_preload preload;
-	bool windows;		/* probes are on in windows only */
-	char wanted[CPU_EVENT_MAX][64];	/* CPU events as they were asked for */
-	int workload_status;
-	bool workload_started, workload_ended;
-};
 
 static volatile sig_atomic_t stop_signal;
 
@@ -108,92 +86,6 @@ static int start_workload_suspended(struct record *r)
 	r->traces_workload = !r->opts->nr_pids && !r->opts->system_wide;
 	return look_up_command(r->opts->command[0]) ?: choose_preload(r) ?:
 	       workload__new(r->opts->command, &r->workload);
-}
-
-/*
- * Exact counts of a command want no gap when it forks; see attach_event.c. A process that is attached
- * to wants the probes gone at once in the end, which sessions are better at.
- */
-static bool wants_trace_events(const struct record *r)
-{
-	return r->opts->method == PROBE_AUTO && !r->preload.wanted && r->opts->period == 1 && r->traces_workload &&
-	       !r->opts->no_inherit;
-}
-
-static int judge_method(const struct record *r)
-{
-	const char *name = probes__method_name(r->probes);
-	bool needed = probes__method(r->probes) == PROBE_EVENT;
-	int err = needed || wants_trace_events(r) ? trace_events__check() : 0;
-
-	if (needed && r->windows) {
-		pr_err("This kernel has no uprobe_multi links (Linux 6.6): no budget can be kept. --budget none keeps the probes on all the time.\n");
-		return -EOPNOTSUPP;
-	}
-	if (!err)
-		return 0;
-	if (err == -EMFILE) {
-		files__say_too_many();
-		return err;
-	}
-	if (needed) {
-		pr_err("%s need a writable tracefs, /sys/kernel/tracing/uprobe_events: %s\n", name,
-		       strerror(-err));
-		return err;
-	}
-	pr_info("No writable tracefs (%s): probes by %s, which children of the command get some time after their start.\n",
-		strerror(-err), name);
-	return 0;
-}
-
-/* Where the kernel does not take the walker, copies of the stack are the next best. */
-static int choose_callgraph(struct record *r)
-{
-	struct record_opts *opts = (struct record_opts *)r->opts;
-
-	if (opts->callgraph != CALLGRAPH_WALK || probes__walks(r->probes))
-		return 0;
-	pr_info("This kernel cannot walk stacks for us: recording copies of %u bytes, as --call-graph dwarf does.\n",
-		opts->stack_bytes);
-	record_opts__copy_stacks(opts);
-	return 0;
-}
-
-/* All probes all the time, on what runs already: what that costs is said beforehand. */
-static bool looks_first(const struct record *r)
-{
-	return r->opts->period == 1 && !r->traces_workload && !r->preload.wanted &&
-	       r->opts->method != PROBE_EVENT;
-}
-
-static int load_probes(struct record *r)
-{
-	const struct record_opts *opts = r->opts;
-	__u64 page_bytes = sysconf(_SC_PAGESIZE);
-	struct probes_opts probes = {
-		.method = opts->method,
-		.period = opts->period ?: GOVERNOR_FIRST_PERIOD,
-		.first_exact = opts->period || r->windows ? 0 : FIRST_EXACT,
-		.max_live = opts->max_blocks,
-		.cpus = opts->cpus,
-		.nr_cpus = opts->nr_cpus,
-		.uid = opts->uid,
-		.walking = opts->callgraph == CALLGRAPH_WALK,
-		.max_stack = opts->max_stack,
-		.copy_room = { opts->churn_pages * page_bytes / 2, opts->pages * page_bytes / 2 },
-		.verify_every = opts->verify_stacks ? VERIFY_EVERY : 0,
-		.choose_threads = opts->no_inherit && !opts->system_wide,
-		.preload = r->preload.wanted,
-		.session = r->preload.session,
-		.gated = r->windows || looks_first(r),
-		.one_gate = (r->windows || looks_first(r)) && opts->system_wide,
-	};
-	int err;
-
-	if (wants_trace_events(r) && !trace_events__check())
-		probes.method = PROBE_EVENT;
-	err = probes__new(&probes, &r->probes);
-	return err ?: judge_method(r) ?: choose_callgraph(r);
 }
 
 static int open_rings_on(struct record *r, const struct record_threads *all,
@@ -286,7 +178,7 @@ static int attach_targets(struct record *r)
 {
 	int err;
 
-	if (!looks_first(r))
+	if (!record__looks_first(r))
 		return attach(r);
 	err = r->budget ? attach(r) ?: record_budget__look(r->budget) : 0;
 	record_budget__free(r->budget);
@@ -454,7 +346,7 @@ static int start_late(struct record *r)
 
 static int make_hit_child(struct record *r)
 {
-	return r->windows || looks_first(r) ? hit_child__new(&r->hit_child) : 0;
+	return r->windows || record__looks_first(r) ? hit_child__new(&r->hit_child) : 0;
 }
 
 static int make_budget(struct record *r)
@@ -488,7 +380,7 @@ static int open_all(struct record *r)
 	if (err)
 		return err;
 	return make_hit_child(r) ?:
-	       load_probes(r) ?:
+	       record__load_probes(r) ?:
 	       open_rings(r) ?:
 	       connect_outputs(r) ?:
 	       make_budget(r) ?:
