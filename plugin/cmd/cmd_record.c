@@ -29,6 +29,7 @@
 #include "trace/hit_cost.h"
 #include "trace/probes.h"
 #include "trace/rings.h"
+#include "trace/sample_cost.h"
 #include "trace/window_gate.h"
 #include "util/files.h"
 #include "util/msg.h"
@@ -275,6 +276,9 @@ static void say_what_is_recorded(const struct record *r)
 			pr_info("No hardware counter for '%s' here: recording '%s' instead.\n",
 				r->wanted[i], r->opts->events[i].name);
 	}
+	if (r->sample_ns && r->opts->freq_hz < RECORD_DEFAULT_FREQ_HZ)
+		pr_info("A sample takes %.0f us of CPU time here: %llu a second (-F asks for more).\n",
+			r->sample_ns / 1000, r->opts->freq_hz);
 }
 
 static int start_workload(struct record *r)
@@ -369,6 +373,18 @@ static int ignore_children(struct record *r)
 	return 0;
 }
 
+/* Samples of a clock are dear in virtual machines; a frequency that was asked for is left alone. */
+static int choose_rate(struct record *r)
+{
+	struct record_opts *opts = (struct record_opts *)r->opts;
+
+	if (opts->freq_given || !opts->nr_events)
+		return 0;
+	r->sample_ns = sample_cost__ns(&opts->events[0].attr);
+	opts->freq_hz = sample_cost__freq(r->sample_ns, opts->freq_hz);
+	return 0;
+}
+
 static int open_all(struct record *r)
 {
 	size_t i;
@@ -381,6 +397,7 @@ static int open_all(struct record *r)
 		return err;
 	return make_hit_child(r) ?:
 	       record__load_probes(r) ?:
+	       choose_rate(r) ?:
 	       open_rings(r) ?:
 	       connect_outputs(r) ?:
 	       make_budget(r) ?:

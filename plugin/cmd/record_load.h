@@ -25,6 +25,7 @@ struct record {
 	bool traces_workload;	/* else the command only sets the duration */
 	struct record_preload preload;
 	bool windows;		/* probes are on in windows only */
+	double sample_ns;	/* what a CPU sample costs, 0: not known or asked */
 	char wanted[CPU_EVENT_MAX][64];	/* CPU events as they were asked for */
 	int workload_status;
 	bool workload_started, workload_ended;

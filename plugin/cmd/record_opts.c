@@ -18,7 +18,6 @@
 #include "util/msg.h"
 #include "util/parse.h"
 
-#define DEFAULT_FREQ_HZ		999
 #define DEFAULT_STACK_BYTES	8192
 #define DEFAULT_MAX_STACK	127	/* perf's */
 #define MAX_SAMPLE_BYTES	(1ULL << 30)
@@ -215,6 +214,7 @@ static bool judge_numbers(const struct typed *t, struct record_opts *opts)
 	opts->compression_level = level;
 	opts->delay_ms = delay;
 	opts->max_blocks = blocks;
+	opts->freq_given = t->freq;
 	opts->max_stack = max_stack;
 	if (t->mmap_pages) {
 		if (!pages_option(t->mmap_pages, &opts->pages))
@@ -455,7 +455,7 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 	const struct option options[] = {
 		OPT_STRING('e', "event", &t.events, "event",
 			   "CPU events, comma separated: cycles, cpu-clock, instructions, ... with :u :k (default cycles)"),
-		OPT_STRING('F', "freq", &t.freq, "Hz|max", "Samples of each CPU event a second (default 999)"),
+		OPT_STRING('F', "freq", &t.freq, "Hz|max", "Samples of each CPU event a second (default 999, or less where a sample costs much)"),
 		OPT_BOOLEAN(0, "strict-freq", &t.strict_freq, "Fail when -F is more than the kernel allows"),
 		OPT_STRING('c', "count", &t.period, "n",
 			   "Sample one allocation in n, at random; 1: all (default: about 1000 a second and CPU)"),
@@ -498,7 +498,7 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 	int err;
 
 	memset(opts, 0, sizeof(*opts));
-	opts->freq_hz = DEFAULT_FREQ_HZ;
+	opts->freq_hz = RECORD_DEFAULT_FREQ_HZ;
 	opts->max_stack = DEFAULT_MAX_STACK;
 	opts->stack_bytes = DEFAULT_STACK_BYTES;
 	opts->uid = (uid_t)-1;

@@ -11,6 +11,8 @@
 
 #define MAX_STACK_BYTES	65528
 
+#define RECORD_DEFAULT_FREQ_HZ	999
+
 /**
  * struct record_opts - What the user asked `perf churn record` for.
  * @period: 0: adapt to about 1000 samples a second and CPU.
@@ -29,6 +31,7 @@ struct record_opts {
 	struct cpu_event events[CPU_EVENT_MAX];
 	size_t nr_events;
 	__u64 freq_hz;
+	bool freq_given;
 	__u64 period;
 	__u64 sample_bytes;
 	bool windows;
