@@ -20,6 +20,7 @@
 #include "record_summary.h"
 #include "record_threads.h"
 #include "recording.h"
+#include "stack/slow.h"
 #include "target/command.h"
 #include "target/process.h"
 #include "target/workload.h"
@@ -434,8 +435,10 @@ static int start_late(struct record *r)
 	return 0;
 }
 
-static int ignore_children(struct record *r)
+static int configure_follow(struct record *r)
 {
+	if (r->opts->slow_path)
+		follow__set_scan(r->follow, slow_image__new);
 	if (r->opts->no_inherit)
 		follow__ignore_children(r->follow);
 	return 0;
@@ -455,7 +458,7 @@ static int open_all(struct record *r)
 	       open_rings(r) ?:
 	       connect_outputs(r) ?:
 	       follow__new(r->probes, r->opts->system_wide, &r->follow) ?:
-	       ignore_children(r) ?:
+	       configure_follow(r) ?:
 	       recording__new(r->opts, r->rings, r->probes, r->follow, &r->recording) ?:
 	       synthesise(r);
 }

@@ -110,10 +110,14 @@ void record_summary__print(const struct record_opts *opts, const struct recordin
 		pr_info("[ perf churn record: Cut short, %.3f MB in %s ]\n", file_mb, opts->output);
 		return;
 	}
+	if (opts->slow_path)
+		pr_info("Slow path only: a refill is a call that the allocator's caches could not serve; others were not seen.\n");
 	list_events(opts, c, events, sizeof(events));
 	describe_compression(written, compression, sizeof(compression));
 	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%s, %llu churn:alloc, %llu churn:free samples; %llu %s, %llu lost)%s ]\n",
 		file_mb, opts->output, events, c->nr_alloc_samples,
 		c->nr_free_samples, c->nr_allocations,
-		plural(c->nr_allocations, "allocation", "allocations"), record_summary__nr_lost(c), compression);
+		opts->slow_path ? plural(c->nr_allocations, "refill", "refills") :
+				  plural(c->nr_allocations, "allocation", "allocations"),
+		record_summary__nr_lost(c), compression);
 }

@@ -16,6 +16,7 @@
 
 struct follow;
 struct probes;
+struct probe_image;
 struct process_image;
 
 /**
@@ -23,6 +24,13 @@ struct process_image;
  * @system_wide: Attach each allocator in every process at once (-a).
  */
 int follow__new(struct probes *probes, bool system_wide, struct follow **ret);
+
+/**
+ * follow__set_scan() - How a file is searched for places to probe, before any process is added.
+ * @scan: In place of probe_image__new(); -ENODATA: there is an allocator, but no such places.
+ */
+void follow__set_scan(struct follow *f, int (*scan)(const char *path, const char *name,
+						     struct probe_image **ret));
 
 /** follow__free() - Stops the thread. The probes must outlive this, and be detached by then. */
 void follow__free(struct follow *f);
@@ -73,5 +81,8 @@ size_t follow__nr_unhooked(const struct follow *f);
 
 /** follow__nr_images() - Allocator objects found so far. */
 size_t follow__nr_images(const struct follow *f);
+
+/** follow__nr_refused() - Files for which the scan returned -ENODATA. */
+size_t follow__nr_refused(const struct follow *f);
 
 #endif /* PERF_CHURN_TRACE_FOLLOW_H */
