@@ -37,7 +37,7 @@ static void print_events(FILE *out, const struct report *r)
 	print_text(out, rec->cpu_event ?: "no CPU event");
 	if (rec->freq_hz > 0)
 		fprintf(out, " at %.0f Hz", rec->freq_hz);
-	fprintf(out, ", allocations by %s", rec->method ?: "an unknown method");
+	fprintf(out, ", %s by %s", calls_word(r), rec->method ?: "an unknown method");
 	if (rec->sample_period == 1)
 		fputs(", every one", out);
 	else if (rec->sample_period > 1)
@@ -121,6 +121,20 @@ static void print_other_events(FILE *out, const struct report_recording *rec)
 	fputc('\n', out);
 }
 
+/* OS calls are counted as hits, whatever the sampling and the filters. */
+static void print_slow_path(FILE *out, const struct report *r)
+{
+	const struct report_totals *t = &r->totals;
+	char refills[FORMAT_BYTES], allocs[FORMAT_BYTES], frees[FORMAT_BYTES];
+
+	if (!r->recording.slow_path)
+		return;
+	fprintf(out, "# slow path: only %s%s refills; calls served from the allocator's caches are not seen, nor are frees;\n"
+		"#            calls for memory of the system: %s, to give some back if there is enough: %s\n",
+		bound_mark(t->allocs.bound), format_count(refills, t->allocs.value),
+		format_count(allocs, t->os_allocs), format_count(frees, t->os_frees));
+}
+
 static void print_notes(FILE *out, const struct report *r)
 {
 	if (r->recording.filtered)
@@ -129,7 +143,7 @@ static void print_notes(FILE *out, const struct report *r)
 		fputs("# note     : not recorded by perf churn: no frees, no lifetimes, no failed calls;\n"
 		      "#            each event counts as one allocation; by frame pointers, stacks may\n"
 		      "#            lack the immediate caller\n", out);
-	else if (!r->recording.has_frees)
+	else if (!r->recording.has_frees && !r->recording.slow_path)
 		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
 	print_other_events(out, &r->recording);
 	print_stack_note(out, r);
@@ -158,7 +172,9 @@ static void print_silent_objects(FILE *out, const struct report *r)
 			print_text(out, r->probes[i].symbol);
 			separator = ", ";
 		}
-		fputs("): the program may use another allocator\n", out);
+		fputs(r->recording.slow_path ?
+		      "): its caches served everything, or the program uses another allocator\n" :
+		      "): the program may use another allocator\n", out);
 	}
 }
 
@@ -176,8 +192,8 @@ static void print_verdict_share(FILE *out, const struct report_cpu *c)
 
 static void print_verdict(FILE *out, const struct report *r, const struct view_opts *opts)
 {
-	static const char *const words[] = {
-		[VERDICT_EMPTY] = "No allocations", [VERDICT_NOT_CHURN] = "Not churn",
+	const char *const words[] = {
+		[VERDICT_EMPTY] = r->recording.slow_path ? "No refills" : "No allocations", [VERDICT_NOT_CHURN] = "Not churn",
 		[VERDICT_SOME] = "Some churn", [VERDICT_CHURN] = "Churn",
 		[VERDICT_UNKNOWN] = "Perhaps churn",
 	};
@@ -192,8 +208,8 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 		return;
 	}
 	print_verdict_share(out, &r->cpu);
-	fprintf(out, "%s%s allocations/s", bound_mark(r->totals.allocs.bound),
-		format_si(rate, report__rate(r, r->totals.allocs.value)));
+	fprintf(out, "%s%s %s/s", bound_mark(r->totals.allocs.bound),
+		format_si(rate, report__rate(r, r->totals.allocs.value)), calls_word(r));
 	if (!r->cpu.nr_samples)
 		fputs("; no CPU samples to weigh them against", out);
 	else if (isnan(r->cpu.share.value))
@@ -255,7 +271,7 @@ static void print_totals(FILE *out, const struct report *r)
 	const struct report_totals *t = &r->totals;
 	struct estimate before = { .value = t->freed_before };
 
-	print_total(out, "Allocations", &t->allocs, false);
+	print_total(out, calls_title(r), &t->allocs, false);
 	print_per_second(out, r, &t->allocs, false);
 	print_count(out, "failed", &t->failed);
 	fputc('\n', out);
@@ -319,6 +335,7 @@ static void print_header(FILE *out, const struct report *r)
 	print_recording(out, r);
 	print_events(out, r);
 	print_losses(out, r);
+	print_slow_path(out, r);
 	print_notes(out, r);
 	print_silent_objects(out, r);
 	fputs("#\n", out);
