@@ -10,8 +10,8 @@
  *   realloc, memalign   always entry and return: glibc calls or jumps to its own malloc and free
  *                       inside, which must not count a second time. The same for all functions
  *                       of an image that may forward to another (an interposer's malloc).
- *   refill              --slow-path, in place of all these: as malloc, but its block is not followed.
- *                       A call for memory of the system inside it leaves a mark in its slot.
+ *   refill              --slow-path, in place of all these: as malloc, but its block is not
+ *                       followed. A call in it for memory of the system leaves a mark in its slot.
  *
  * uprobe programs may be preempted by other ones on the same CPU: counters are atomic even where
  * they are per CPU.
@@ -448,7 +448,7 @@ static __always_inline int on_wrapping_entry(struct pt_regs *ctx, const struct c
 	return 0;
 }
 
-/* Counted as a hit already. If a sampled refill is under way, it is what the system is asked for. */
+/* It is counted as a hit. A sampled refill that is under way is told that it came to this. */
 static __always_inline int on_os_call(const struct call *call)
 {
 	struct inflight_key key = { .tid = call->tid, .fn = CHURN_FN_REFILL };

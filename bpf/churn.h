@@ -78,7 +78,7 @@ struct churn_common {
 /**
  * struct churn_alloc - One sampled allocation that succeeded, emitted at its return.
  * @ptr: Address handed out.
- * @size: Bytes asked for; for calloc the product; for a refill, what the allocator asked itself for.
+ * @size: Bytes asked for; for calloc the product; for a refill, by the allocator of itself.
  * @size_class: Smallest power of two >= @size (1 for size 0).
  * @old_ptr: For realloc the block it was called with, else 0.
  * @seq: Number of this sample, unique in the recording; churn_free.seq refers to it.

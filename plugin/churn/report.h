@@ -65,7 +65,8 @@ struct report_recording {
 	__u64 sample_period, nr_late;
 	int nr_cpus;
 	enum call_graph call_graph, cpu_call_graph;
-	bool slow_path, has_weights, has_frees, has_windows, share_unknown, filtered, truncated, unfinished;
+	bool has_weights, has_frees, has_windows, share_unknown, filtered, truncated, unfinished;
+	bool slow_path;
 };
 
 /**

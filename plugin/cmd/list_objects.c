@@ -31,8 +31,8 @@ static int append(struct list_objects *list, struct probe_image *image)
 static int add_file(struct list_objects *list, const struct process_image *file)
 {
 	struct probe_image *image;
-	int err = (list->slow_path ? slow_image__new : probe_image__new)(file->open_path, file->path,
-									 &image);
+	int err = list->slow_path ? slow_image__new(file->open_path, file->path, &image) :
+				    probe_image__new(file->open_path, file->path, &image);
 
 	list->nr_refused += err == -ENODATA;
 	if (err == -ENODATA || err == -ENOENT || err == -ENOEXEC)

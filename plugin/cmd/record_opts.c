@@ -313,7 +313,8 @@ static bool judge(const struct typed *t, struct record_opts *opts)
 	if (!output_option(t->output, opts) || !call_graph_option(t->call_graph, opts) ||
 	    !judge_numbers(t, opts) || !judge_target(t, opts) ||
 	    !method_option(t->method, opts) || !cpu_option(t->cpu_list, opts) ||
-	    !bytes_option(t, opts) || !slow_path_option(t, opts) || !uid_option(t->uid, &opts->uid) || !judge_events(t, opts))
+	    !bytes_option(t, opts) || !uid_option(t->uid, &opts->uid) || !judge_events(t, opts) ||
+	    !slow_path_option(t, opts))
 		return false;
 	opts->quiet = t->quiet;
 	opts->verbose = t->verbose;

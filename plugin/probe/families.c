@@ -39,7 +39,7 @@ static const char *const glibc_unit[] = {
 	"__posix_memalign", "__default_morecore", "__morecore", "__after_morecore_hook", NULL
 };
 
-/* sysmalloc is where mmap and sbrk are called for blocks and heaps, systrim and heap_trim give back. */
+/* sysmalloc calls mmap and sbrk for blocks and heaps; systrim and heap_trim give back. */
 static const struct slow_function glibc_slow[] = {
 	{ "_int_malloc",	"_int_malloc",	CHURN_FN_REFILL,	2, false },
 	{ "sysmalloc",		"sysmalloc",	CHURN_FN_OS_ALLOC,	0, false },

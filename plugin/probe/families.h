@@ -25,8 +25,8 @@ struct family_function {
 
 /**
  * struct slow_function - What an allocator calls where its caches cannot serve a call.
- * @symbol: As the linker sees it. Where no argument is read, the compiler may have made a copy of it
- *	for some constant argument ("systrim.constprop.0").
+ * @symbol: As the linker sees it. Where no argument is read, the compiler may have made a copy
+ *	of it for some constant argument ("systrim.constprop.0").
  * @name: What it is called in messages and in the file.
  * @fn: CHURN_FN_REFILL: it finds or makes a block, which it returns; CHURN_FN_OS_ALLOC, which it
  *	calls, or CHURN_FN_OS_FREE.

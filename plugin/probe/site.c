@@ -77,6 +77,11 @@ static bool is_emulated(const ZydisDecodedInstruction *insn, const __u8 *bytes)
 	return nop || is_emulated_branch(insn) || is_emulated_push(insn, bytes);
 }
 
+static ZydisRegister whole_register(ZydisRegister reg)
+{
+	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+}
+
 static bool writes_register(const struct decoded *d, ZydisRegister reg)
 {
 	for (unsigned int i = 0; i < d->insn.operand_count; i++) {
@@ -84,7 +89,7 @@ static bool writes_register(const struct decoded *d, ZydisRegister reg)
 
 		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, op->reg.value) == reg)
+		    whole_register(op->reg.value) == reg)
 			return true;
 	}
 	return false;
@@ -241,8 +246,8 @@ bool site__sets_args(const struct site_code *code, __u64 target, unsigned int nr
 			set |= written_args(&d);
 			continue;
 		}
-		if ((set & wanted) == wanted && branch_target(&d, code->vaddr + pos, &to, &is_slot) &&
-		    !is_slot && to == target)
+		if ((set & wanted) == wanted &&
+		    branch_target(&d, code->vaddr + pos, &to, &is_slot) && !is_slot && to == target)
 			return true;
 		set = 0;
 	}

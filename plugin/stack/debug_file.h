@@ -9,7 +9,7 @@
 
 struct elf_file;
 
-/** debug_file__build_id() - Of the object that @path opens; 0 bytes: it has none, or does not open. */
+/** debug_file__build_id() - Of the object that @path opens; 0 bytes: none, or it does not open. */
 struct build_id debug_file__build_id(const char *path);
 
 /**

@@ -2,8 +2,8 @@
 /*
  * slow.h - the slow functions of an allocator (families.h) as places to probe, for --slow-path.
  *
- * They are local functions, so their names are in .symtab or in the debug file. glibc's, in a stripped
- * libc.so.6, are also found by what calls what (slow_calls.h).
+ * They are local functions, so their names are in .symtab or in the debug file. glibc's, in a
+ * stripped libc.so.6, are also found by what calls what (slow_calls.h).
  */
 #ifndef PERF_CHURN_STACK_SLOW_H
 #define PERF_CHURN_STACK_SLOW_H
@@ -15,8 +15,8 @@ struct probe_image;
  *
  * Our own preload library is found as there: with its hooks.
  *
- * Return: As probe_image__new(); -ENODATA, printed, for an allocator whose slow functions cannot be
- * told for sure.
+ * Return: As probe_image__new(); -ENODATA, printed, for an allocator whose slow functions cannot
+ * be told for sure.
  */
 int slow_image__new(const char *path, const char *name, struct probe_image **ret);
 
