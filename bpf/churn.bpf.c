@@ -10,6 +10,8 @@
  *   realloc, memalign   always entry and return: glibc calls or jumps to its own malloc and free
  *                       inside, which must not count a second time. The same for all functions
  *                       of an image that may forward to another (an interposer's malloc).
+ *   refill              --slow-path, in place of all these: as malloc, but its block is not
+ *                       followed. A call in it for memory of the system leaves a mark in its slot.
  *
  * uprobe programs may be preempted by other ones on the same CPU: counters are atomic even where
  * they are per CPU.
@@ -269,6 +271,7 @@ static __noinline int emit_alloc(struct pt_regs *ctx, const struct call *call, _
 	out->weight = in->weight;
 	out->caller = call->ip;
 	out->fn = call->fn;
+	out->flags = in->flags;
 	if (in->old_ptr && in->old_ptr != ptr)
 		out->flags |= CHURN_F_MOVED;
 	emit(ctx, call, slot, &alloc_events, sizeof(*out));
@@ -291,7 +294,9 @@ static __always_inline void count_alloc(struct pt_regs *ctx, const struct call *
 	rec.exec_id = exec_id();
 	rec.tid = call->tid;
 	rec.time_ns = bpf_ktime_get_ns();
-	put_live(call, ptr, &rec);
+	/* Who frees a block that the slow path has cut out is not seen. */
+	if (call->fn != CHURN_FN_REFILL)
+		put_live(call, ptr, &rec);
 
 	emit_alloc(ctx, call, ptr, in, rec.seq);
 }
@@ -318,6 +323,14 @@ static __always_inline int on_free(struct pt_regs *ctx, const struct call *call)
 	return 1;
 }
 
+static __always_inline __u64 refill_bytes(const struct call *call)
+{
+	__u32 arg = call->cookie >> 60 & 3;
+	__u64 bytes = arg == 1 ? call->arg1 : arg == 2 ? call->arg2 : call->arg3;
+
+	return call->cookie & CHURN_COOKIE_SIZE_IS_INT ? (__u32)bytes : bytes;
+}
+
 static __always_inline __u64 asked_bytes(const struct call *call)
 {
 	switch (call->fn) {
@@ -329,6 +342,8 @@ static __always_inline __u64 asked_bytes(const struct call *call)
 		return call->arg2;
 	case CHURN_FN_POSIX_MEMALIGN:
 		return call->arg3;
+	case CHURN_FN_REFILL:
+		return refill_bytes(call);
 	default:
 		return call->arg1;
 	}
@@ -363,12 +378,26 @@ static __always_inline int on_wrapping_entry(struct pt_regs *ctx, const struct c
 	return 0;
 }
 
+/* It is counted as a hit. A sampled refill that is under way is told that it came to this. */
+static __always_inline int on_os_call(const struct call *call)
+{
+	struct inflight_key key = { .tid = call->tid, .fn = CHURN_FN_REFILL };
+	struct inflight *refill;
+
+	refill = call->fn == CHURN_FN_OS_ALLOC ? bpf_map_lookup_elem(&inflight, &key) : NULL;
+	if (refill && is_below(call, refill))
+		refill->flags |= CHURN_F_OS;
+	return 1;
+}
+
 /* Return 1 when the call is done with, 0 when its return matters. */
 static __always_inline int on_entry(struct pt_regs *ctx, const struct call *call,
 				    __u64 *session_cookie)
 {
 	struct inflight in = {};
 
+	if (call->fn == CHURN_FN_OS_ALLOC || call->fn == CHURN_FN_OS_FREE)
+		return on_os_call(call);
 	if (is_nested(call))
 		return 1;
 	if (call->wraps)
@@ -386,9 +415,10 @@ static __always_inline int on_entry(struct pt_regs *ctx, const struct call *call
 		ADD(call->totals->alloc_bytes, in.size);
 		return 1;
 	}
+	in.sp = call->sp;
 	if (session_cookie) {
-		*session_cookie = in.size < COOKIE_BIG_SIZE && in.weight < 1 << 24 ?
-				  in.size << 24 | in.weight : 0;
+		*session_cookie = call->fn != CHURN_FN_REFILL && in.size < COOKIE_BIG_SIZE &&
+				  in.weight < 1 << 24 ? in.size << 24 | in.weight : 0;
 		if (*session_cookie)
 			return 0;
 	}

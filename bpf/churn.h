@@ -42,6 +42,10 @@ enum churn_fn {
 	CHURN_FN_VALLOC		= 7,
 	CHURN_FN_PVALLOC	= 8,
 	CHURN_FN_FREE		= 9,
+	/* Inside the allocator, for --slow-path: no entry points. */
+	CHURN_FN_REFILL		= 10,	/* serves what its caches could not */
+	CHURN_FN_OS_ALLOC	= 11,	/* gets memory from the system */
+	CHURN_FN_OS_FREE	= 12,	/* gives memory back to it */
 	CHURN_FN_NR,
 };
 
@@ -53,6 +57,7 @@ enum churn_flags {
 	CHURN_F_REPAIRED	= 1 << 3,	/* the recorder put the caller into the callchain */
 	CHURN_F_INHERITED	= 1 << 4,	/* unseen, but live in the parent: from before a fork */
 	CHURN_F_PRELOAD		= 1 << 5,	/* taken by the preload library, not by a uprobe */
+	CHURN_F_OS		= 1 << 6,	/* refill: it got memory from the system */
 };
 
 /* churn_window.flags */
@@ -81,7 +86,7 @@ struct churn_common {
 /**
  * struct churn_alloc - One sampled allocation that succeeded, emitted at its return.
  * @ptr: Address handed out.
- * @size: Bytes asked for; for calloc the product.
+ * @size: Bytes asked for; for calloc the product; for a refill, by the allocator of itself.
  * @size_class: Smallest power of two >= @size (1 for size 0).
  * @old_ptr: For realloc the block it was called with, else 0.
  * @seq: Number of this sample, unique in the recording; churn_free.seq refers to it.

@@ -21,11 +21,14 @@
  * point's byte: the function may call other probed ones for itself, whichever it is.
  */
 #define CHURN_COOKIE_WRAPS	0x80
+/* Of a refill: which argument is the size, 1 to 3, and that it is 32 bits wide. */
+#define CHURN_COOKIE_SIZE_ARG(arg)	((__u64)(arg) << 60)
+#define CHURN_COOKIE_SIZE_IS_INT	(1ULL << 62)
 #define CHURN_COOKIE(fn, site, image) \
 	((__u64)(fn) | (__u64)(site) << 8 | (__u64)(image) << 32)
 #define CHURN_COOKIE_FN(cookie)		((__u32)(cookie) & 0x7f)
 #define CHURN_COOKIE_SITE(cookie)	(((__u32)(cookie) >> 8) & 0xffffff)
-#define CHURN_COOKIE_IMAGE(cookie)	((__u32)((cookie) >> 32))
+#define CHURN_COOKIE_IMAGE(cookie)	((__u32)((cookie) >> 32) & 0xffffff)
 
 /* One probed instruction, a copy on each CPU. */
 struct churn_site_hits {

@@ -24,6 +24,7 @@ struct inflight {
 	__u64 sp;
 	__u32 uncounted;		/* -C: entered on another CPU */
 	__u32 window;			/* in which it was entered */
+	__u64 flags;			/* enum churn_flags to be */
 	struct churn_live old;		/* record of old_ptr; weight 0: none */
 };
 
@@ -48,6 +49,11 @@ static __always_inline struct inflight_key inflight_key(const struct call *call)
 	return key;
 }
 
+static __always_inline bool is_below(const struct call *call, const struct inflight *outer)
+{
+	return call->sp <= outer->sp && outer->sp - call->sp < MAX_STACK_OF_ALLOCATOR;
+}
+
 /*
  * Is this call made by realloc or memalign for itself? By the stack pointer, not by the mere
  * presence of a slot: a thread killed in there leaves one behind, and thread ids come back.
@@ -60,8 +66,7 @@ static __always_inline bool is_nested(const struct call *call)
 	if (nr_nesting <= 0)
 		return false;
 	outer = bpf_map_lookup_elem(&inflight, &key);
-	return outer && outer->window == call->window && call->sp <= outer->sp &&
-	       outer->sp - call->sp < MAX_STACK_OF_ALLOCATOR;
+	return outer && outer->window == call->window && is_below(call, outer);
 }
 
 /*

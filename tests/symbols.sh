@@ -104,7 +104,9 @@ test_stripped()
 	cp "$T/inlines.debug" "$T/.debug/"
 	(cd "$T/.debug" && objcopy --add-gnu-debuglink=inlines.debug "$T/inlines")
 	is "a debug file: inlined functions and lines" "$want" "$(site -i "$T/stripped")"
-	is "a debug file: every frame has a symbol" 0 "$(unnamed -i "$T/stripped")"
+	# Of the allocations: a CPU sample may lie in the loader, which has no debug file here.
+	report --folded -i "$T/stripped"
+	lacks "a debug file: every frame has a symbol" '0x[0-9a-f]+@' "$T/out"
 	rm -r "$T/.debug"
 	objcopy --remove-section .gnu_debuglink "$T/inlines"
 	is "without it again: no name" "False None 23" "$(site -i "$T/stripped" | cut -d' ' -f2-)"

@@ -16,7 +16,7 @@ CXX ?= g++
 src := tests/workloads
 out := $(OUTPUT)/tests
 names := $(filter-out bump_static,$(basename $(notdir $(wildcard $(src)/*.c))))
-progs := $(addprefix $(out)/workloads/,$(names) cxx_new bump_static loop_stripped)
+progs := $(addprefix $(out)/workloads/,$(names) cxx_new bump_static loop_stripped refills_static)
 corners := $(addprefix $(out)/preload/,corners corners_lib.so corners_tls.so corners_cxx.so corners_cxx \
 	bump.so own_malloc mixed rates repeat)
 bench_progs := $(patsubst tools/%.c,$(OUTPUT)/%,$(wildcard tools/bench/*.c))
@@ -57,6 +57,10 @@ $(out)/workloads/bump_static: $(src)/bump_static.c tests/workloads.mk | $(out)/w
 $(out)/workloads/loop_stripped: $(src)/loop.c $(src)/workload.h tests/workloads.mk | $(out)/workloads
 	$(call msg,CC)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WL_FLAGS) -static -s -o $@ $<
+
+$(out)/workloads/refills_static: $(src)/refills.c $(src)/workload.h tests/workloads.mk | $(out)/workloads
+	$(call msg,CC)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WL_FLAGS) -static -o $@ $<
 
 # Functions begin with a push, where a breakpoint is cheap: the recorder probes the counter, too.
 $(out)/counter.so: tests/preload/counter.c tests/preload/counter.h tests/workloads.mk | $(out)/workloads

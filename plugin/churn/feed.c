@@ -269,8 +269,9 @@ static int take_alloc(struct feed *f, const struct role *role, const struct pdsa
 		return 0;
 	}
 	check_caller(check, s, e.caller, e.flags);
-	a = (struct model_alloc){ .size_bytes = e.size, .weight = e.weight, .seq = e.seq,
-				  .fn = e.fn };
+	/* No free tells of a refill's block: what is freed may have been handed out again since. */
+	a = (struct model_alloc){ .size_bytes = e.size, .weight = e.weight,
+				  .seq = e.fn == CHURN_FN_REFILL ? 0 : e.seq, .fn = e.fn };
 	return add_alloc(f, s, &a);
 }
 

@@ -279,7 +279,8 @@ static int finish_paths(struct model *m)
 static int finish_sites(struct model *m)
 {
 	const struct calibration *c = &m->calibration;
-	bool has_frees = m->report.recording.has_frees, seen_to_end = !m->result.is_sampled;
+	const struct report_recording *rec = &m->report.recording;
+	bool seen_to_end = !m->result.is_sampled && !rec->slow_path;
 	const struct estimate unknown = counted(NAN);
 	size_t i, path = 0;
 
@@ -301,7 +302,7 @@ static int finish_sites(struct model *m)
 			.frees = seen_to_end ? calibration__count(c, &s->freed) : unknown,
 			.live_allocs = seen_to_end ? calibration__count(c, &s->live) : unknown,
 			.live_bytes = seen_to_end ? calibration__bytes(c, &s->live) : unknown,
-			.p50_life_ns = has_frees ? lives__median(&s->lives) : NAN,
+			.p50_life_ns = rec->has_frees ? lives__median(&s->lives) : NAN,
 		};
 	}
 	m->report.sites = m->report_sites;
@@ -317,6 +318,40 @@ static const char *method_of(const struct model *m, const char *otherwise)
 			return "preload";
 	}
 	return otherwise;
+}
+
+/* A file whose recorder was killed has no probes. */
+static bool is_slow_path(const struct model *m)
+{
+	for (size_t i = 0; i < m->nr_probes; i++) {
+		if (m->probes[i].fn == CHURN_FN_REFILL)
+			return true;
+	}
+	for (size_t i = 0; i < m->nr_paths; i++) {
+		if (m->paths[i].fn == CHURN_FN_REFILL)
+			return true;
+	}
+	return false;
+}
+
+static void finish_slow_path(struct model *m)
+{
+	struct report_totals *t = &m->report.totals;
+
+	m->report.recording.slow_path = is_slow_path(m);
+	if (!m->report.recording.slow_path) {
+		t->os_allocs = t->os_frees = NAN;
+		return;
+	}
+	m->report.recording.has_frees = false;
+	t->frees = t->sampled_frees = counted(NAN);
+	t->freed_before = NAN;
+	for (size_t i = 0; i < m->nr_probes; i++) {
+		const struct report_probe *p = &m->probes[i];
+
+		t->os_allocs += p->fn == CHURN_FN_OS_ALLOC ? p->nr_hits : 0;
+		t->os_frees += p->fn == CHURN_FN_OS_FREE ? p->nr_hits : 0;
+	}
 }
 
 static void finish_recording(struct model *m, const struct report_recording *rec, bool use_windows)
@@ -354,6 +389,7 @@ int model__finish(struct model *m, const struct report_recording *rec, __u64 end
 	end_tallies(m);
 	finish_recording(m, rec, use_windows);
 	finish_totals(m, use_windows);
+	finish_slow_path(m);
 	init_calibration(m);
 	err = censor_live(m, end_ns, &live) ?: finish_paths(m) ?: finish_sites(m);
 	if (err)

@@ -50,6 +50,7 @@ enum call_graph {
  * @sample_period: One allocation in so many is sampled; 1: all, 0: unknown.
  * @duration_s: What the rates are over.
  * @has_weights: Events made by perf churn; false: somebody else's probes with a size field.
+ * @slow_path: Calls are refills of the allocator's caches (--slow-path), not allocations.
  * @has_frees: Frees were recorded.
  * @has_windows: Exact totals were recorded.
  * @call_graph, @cpu_call_graph: Of allocations and of CPU samples.
@@ -66,6 +67,7 @@ struct report_recording {
 	int nr_cpus;
 	enum call_graph call_graph, cpu_call_graph;
 	bool has_weights, has_frees, has_windows, share_unknown, filtered, truncated, unfinished;
+	bool slow_path;
 };
 
 /**
@@ -84,12 +86,14 @@ struct report_losses {
  * @live_allocs, @live_bytes: Allocations whose free was not seen.
  * @live_most: With @live_allocs 0 out of a sample: a bound that holds at 95 %; else NAN.
  * @freed_before: Frees of blocks allocated before the recording began; NAN: not known.
+ * @os_allocs, @os_frees: With slow_path: calls that ask the system for memory, or give
+ *	some back; else NAN.
  * @sampled_allocs, @sampled_bytes, @sampled_frees: The same from samples alone.
  */
 struct report_totals {
 	struct estimate allocs, bytes, frees, failed, live_allocs, live_bytes;
 	struct estimate sampled_allocs, sampled_bytes, sampled_frees;
-	double live_most, freed_before;
+	double live_most, freed_before, os_allocs, os_frees;
 	__u64 free_null, free_internal, reallocs, hits;
 };
 

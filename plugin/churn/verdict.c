@@ -66,11 +66,12 @@ enum report_verdict judge(const struct report *r)
 	const struct report_cpu *cpu = &r->cpu;
 	double least = cpu->few ? cpu->share_low : cpu->share.value - cpu->share.error, most;
 
-	if (r->totals.allocs.value <= 0)
+	/* Without a refill there may be any number of allocations. */
+	if (r->totals.allocs.value <= 0 && (!r->recording.slow_path || isnan(cpu->share.value)))
 		return VERDICT_EMPTY;
 	if (isnan(cpu->share.value))
-		return report__rate(r, r->totals.allocs.value) < RATE_NOT_CHURN ?
-		       VERDICT_NOT_CHURN : VERDICT_UNKNOWN;
+		return report__rate(r, r->totals.allocs.value) < RATE_NOT_CHURN &&
+		       !r->recording.slow_path ? VERDICT_NOT_CHURN : VERDICT_UNKNOWN;
 	if (least >= SHARE_CHURN)
 		return VERDICT_CHURN;
 	if (least >= SHARE_NOT_CHURN)

@@ -28,7 +28,7 @@ struct list_opts {
 	int *pids;
 	int nr_pids;
 	char **command;
-	bool json, env;
+	bool json, env, slow_path;
 	int verbose;
 };
 
@@ -40,6 +40,10 @@ static bool judge(struct list_opts *opts)
 	}
 	if (!opts->pids_text && !opts->command && !opts->env) {
 		pr_err("Nothing to list: give a command or -p <pid>\n");
+		return false;
+	}
+	if (opts->env && opts->slow_path) {
+		pr_err("--env and --slow-path exclude each other\n");
 		return false;
 	}
 	if (opts->env && opts->json) {
@@ -58,6 +62,8 @@ static void parse(struct list_opts *opts, int argc, const char **argv)
 	const struct option options[] = {
 		OPT_STRING('p', "pid", &opts->pids_text, "pid",
 			   "List for these running processes, comma separated"),
+		OPT_BOOLEAN(0, "slow-path", &opts->slow_path,
+			    "List what perf churn record --slow-path probes"),
 		OPT_BOOLEAN(0, "json", &opts->json, "Print JSON"),
 		OPT_BOOLEAN(0, "env", &opts->env,
 			    "Print the environment that makes a program load the preload library"),
@@ -116,9 +122,10 @@ static int list_probes(struct list_opts *opts)
 	if (err)
 		return err;
 	if (opts->command)
-		err = list_objects__of_command(opts->command, &list);
+		err = list_objects__of_command(opts->command, opts->slow_path, &list);
 	else
-		err = list_objects__of_pids(opts->pids, opts->nr_pids, &list);
+		err = list_objects__of_pids(opts->pids, opts->nr_pids, opts->slow_path,
+					    &list);
 	if (err)
 		return err;
 	/* Without privileges the table has something to tell, too. */

@@ -22,6 +22,7 @@
 #include "record_synth.h"
 #include "record_threads.h"
 #include "recording.h"
+#include "stack/slow.h"
 #include "target/command.h"
 #include "target/process.h"
 #include "target/workload.h"
@@ -366,8 +367,10 @@ static int make_budget(struct record *r)
 				  rings__cpus(r->rings, &cpus), &r->budget);
 }
 
-static int ignore_children(struct record *r)
+static int configure_follow(struct record *r)
 {
+	if (r->opts->slow_path)
+		follow__set_scan(r->follow, slow_image__new);
 	if (r->opts->no_inherit)
 		follow__ignore_children(r->follow);
 	return 0;
@@ -402,7 +405,7 @@ static int open_all(struct record *r)
 	       connect_outputs(r) ?:
 	       make_budget(r) ?:
 	       follow__new(r->probes, gate_of(r), r->opts->system_wide, &r->follow) ?:
-	       ignore_children(r) ?:
+	       configure_follow(r) ?:
 	       recording__new(r->opts, r->rings, r->probes, r->follow,
 			      r->windows ? r->budget : NULL, &r->recording) ?:
 	       record_synth__all(r->opts, r->recording);

@@ -8,6 +8,7 @@
 #include "probe/preload_fit.h"
 #include "probe/probe.h"
 #include "record_preload.h"
+#include "stack/slow.h"
 #include "target/command.h"
 #include "target/images.h"
 #include "target/process.h"
@@ -30,9 +31,11 @@ static int append(struct list_objects *list, struct probe_image *image)
 static int add_file(struct list_objects *list, const struct process_image *file)
 {
 	struct probe_image *image;
-	int err = probe_image__new(file->open_path, file->path, &image);
+	int err = list->slow_path ? slow_image__new(file->open_path, file->path, &image) :
+				    probe_image__new(file->open_path, file->path, &image);
 
-	if (err == -ENOENT || err == -ENOEXEC)
+	list->nr_refused += err == -ENODATA;
+	if (err == -ENODATA || err == -ENOENT || err == -ENOEXEC)
 		return 0;
 	if (err && err != -ENOMEM) {
 		pr_warning("%s: cannot be searched for an allocator: %s\n", file->path,
@@ -52,16 +55,18 @@ static int add_file(struct list_objects *list, const struct process_image *file)
 	return err;
 }
 
-static int find_allocators(const struct process_image *files, size_t nr, struct list_objects *ret)
+static int find_allocators(const struct process_image *files, size_t nr, bool slow_path,
+			   struct list_objects *ret)
 {
-	struct list_objects list = {};
+	struct list_objects list = { .slow_path = slow_path };
 	int err = 0;
 
 	for (size_t i = 0; i < nr && !err; i++)
 		err = add_file(&list, &files[i]);
 	if (!err && !list.nr) {
-		pr_err("No allocator that is known in what the target maps. Searched for %s.\n",
-		       probe_families__describe());
+		if (!list.nr_refused)
+			pr_err("No allocator that is known in what the target maps. Searched for %s.\n",
+			       probe_families__describe());
 		err = -ENOENT;
 	}
 	if (err)
@@ -110,24 +115,24 @@ static int add_process(struct image_list *list, int pid)
 	return move_files(list, files, nr);
 }
 
-int list_objects__of_pids(const int *pids, int nr_pids, struct list_objects *ret)
+int list_objects__of_pids(const int *pids, int nr_pids, bool slow_path, struct list_objects *ret)
 {
 	struct image_list files = {};
 	int i, err = 0;
 
 	for (i = 0; i < nr_pids && !err; i++)
 		err = add_process(&files, pids[i]);
-	err = err ?: find_allocators(files.images, files.nr_images, ret);
+	err = err ?: find_allocators(files.images, files.nr_images, slow_path, ret);
 	image_list__exit(&files);
 	if (err)
 		return err;
-	for (i = 0; i < nr_pids && record_preload__loaded(pids[i]); i++)
+	for (i = 0; !slow_path && i < nr_pids && record_preload__loaded(pids[i]); i++)
 		;
 	ret->preloads = i == nr_pids;
 	return 0;
 }
 
-int list_objects__of_command(char **argv, struct list_objects *ret)
+int list_objects__of_command(char **argv, bool slow_path, struct list_objects *ret)
 {
 	struct process_image *files;
 	enum preload_fit fit;
@@ -140,9 +145,9 @@ int list_objects__of_command(char **argv, struct list_objects *ret)
 		command__explain(argv[0], err);
 	if (err)
 		return err;
-	err = find_allocators(files, nr, ret);
+	err = find_allocators(files, nr, slow_path, ret);
 	process_images__free(files, nr);
-	if (!err && !preload__judge(argv, &fit)) {
+	if (!err && !slow_path && !preload__judge(argv, &fit)) {
 		ret->preloads = fit == PRELOAD_FITS;
 		ret->why_not = preload_fit__text(fit);
 	}

@@ -76,6 +76,8 @@ static void print_image(FILE *out, const struct probe_costs *costs, const struct
 
 static const char *preload_reason(const struct list_objects *list)
 {
+	if (list->slow_path)
+		return "--slow-path is for uprobes";
 	if (list->preloads)
 		return "the target loads libperf-churn.so: only calls that are sampled pay for a probe";
 	return list->why_not ?: "the target runs without libperf-churn.so (perf churn run)";
@@ -132,6 +134,7 @@ void list_print__json(FILE *out, const struct list_objects *list, const struct p
 	json__open(&j, NULL, '{');
 	json__string(&j, "schema", "perf-churn-list/1");
 	json__bool(&j, "measured", costs);
+	json__bool(&j, "slow_path", list->slow_path);
 	json__bool(&j, "preload", list->preloads);
 	json__string(&j, "preload_reason", preload_reason(list));
 	json__string(&j, "method", costs ? probe_method__name(costs->method) : NULL);

@@ -88,6 +88,9 @@ static void warn_if_silent(const struct probe_site_stats *stats, size_t nr)
 	if (img && img->counter_offset)
 		pr_warning("Nothing was heard of %s: the program does not allocate, or did not load it (--method=uprobe does without).\n",
 			   img->path);
+	else if (img && img->sites[0].fn == CHURN_FN_REFILL)
+		pr_warning("No hits on %s of %s: its caches served everything, or the program does not allocate, or by an allocator of its own.\n",
+			   img->sites[0].symbol, img->path);
 	else if (img)
 		pr_warning("No hits on %s, %s, ... of %s: the program does not allocate, or uses an allocator of its own.\n",
 			   img->sites[0].symbol, img->sites[img->nr_sites > 1].symbol, img->path);

@@ -17,10 +17,14 @@
 #include "util/files.h"
 #include "util/msg.h"
 
-static int no_allocator(const char *what, const struct process_image *images, size_t nr)
+/* Of what was refused, it is said why already. */
+static int no_allocator(const struct follow *follow, const char *what,
+			const struct process_image *images, size_t nr)
 {
 	size_t i;
 
+	if (follow__nr_refused(follow))
+		return -ENOENT;
 	pr_err("%s has no allocator that is known. Searched for %s in:", what,
 	       probe_families__describe());
 	for (i = 0; i < nr; i++)
@@ -47,7 +51,7 @@ int record_attach__workload(const struct record_opts *opts, struct follow *follo
 		callchains__add_images(chains, images, nr);
 	ret = follow__add_images(follow, workload__pid(workload), images, nr);
 	if (!ret)
-		ret = no_allocator(opts->command[0], images, nr);
+		ret = no_allocator(follow, opts->command[0], images, nr);
 	process_images__free(images, nr);
 	return ret < 0 ? ret : 0;
 }
@@ -68,7 +72,7 @@ int record_attach__pid(struct follow *follow, pid_t pid)
 	ret = process__images(pid, &images, &nr);
 	if (ret)
 		return ret;
-	ret = no_allocator(what, images, nr);
+	ret = no_allocator(follow, what, images, nr);
 	process_images__free(images, nr);
 	return ret;
 }
@@ -87,8 +91,9 @@ static int attach_all(struct follow *follow)
 	free(all);
 	if (follow__nr_images(follow))
 		return 0;
-	pr_err("No process has an allocator that is known. Searched for %s.\n",
-	       probe_families__describe());
+	if (!follow__nr_refused(follow))
+		pr_err("No process has an allocator that is known. Searched for %s.\n",
+		       probe_families__describe());
 	return -ENOENT;
 }
 

@@ -47,7 +47,7 @@ struct typed {
 	const char *sample_bytes;
 	const char *max_blocks, *max_stack, *output, *cpu_list, *call_graph, *level, *budget;
 	bool callchains, system_wide, quiet, strict, strict_freq, all_user, all_kernel;
-	bool no_inherit, exact;
+	bool no_inherit, exact, slow_path;
 	int verbose;
 };
 
@@ -344,13 +344,31 @@ static bool bytes_option(const struct typed *t, struct record_opts *opts)
 	return true;
 }
 
+/* glibc keeps no frame pointers, and what calls its slow functions is its own code. */
+static bool slow_path_option(const struct typed *t, struct record_opts *opts)
+{
+	opts->slow_path = t->slow_path;
+	if (!t->slow_path)
+		return true;
+	opts->may_preload = false;
+	if (opts->method == PROBE_PRELOAD) {
+		pr_err("--slow-path is for uprobes: it excludes --method=preload and --bytes\n");
+		return false;
+	}
+	if (opts->callgraph == CALLGRAPH_FP) {
+		pr_err("--slow-path excludes --call-graph fp: frame pointers end in the allocator\n");
+		return false;
+	}
+	return true;
+}
+
 static bool judge(const struct typed *t, struct record_opts *opts)
 {
 	if (!output_option(t->output, opts) || !call_graph_option(t->call_graph, opts) ||
 	    !judge_numbers(t, opts) || !judge_target(t, opts) ||
 	    !method_option(t->method, opts) || !cpu_option(t->cpu_list, opts) ||
 	    !bytes_option(t, opts) || !uid_option(t->uid, &opts->uid) || !judge_events(t, opts) ||
-	    !judge_budget(t, opts))
+	    !judge_budget(t, opts) || !slow_path_option(t, opts))
 		return false;
 	opts->quiet = t->quiet;
 	opts->verbose = t->verbose;
@@ -483,6 +501,8 @@ int record_opts__parse(struct record_opts *opts, int argc, const char **argv)
 		OPT_STRING('D', "delay", &t.delay, "ms", "Wait so many ms after the start before recording"),
 		OPT_STRING(0, "method", &t.method, "auto|preload|uprobe|...",
 			   "How to hook: auto, preload, uprobe, uprobe-session, uprobe-multi, uprobe-event (default auto)"),
+		OPT_BOOLEAN(0, "slow-path", &t.slow_path,
+			    "Probe where the allocator refills its caches and asks the system for memory, in place of malloc and free"),
 		OPT_STRING(0, "max-blocks", &t.max_blocks, "n",
 			   "Sampled blocks followed to their free at a time (default 131072, 1048576 with -c 1)"),
 		OPT_STRING(0, "budget", &t.budget, "percent|none",

@@ -17,6 +17,7 @@
  * struct record_opts - What the user asked `perf churn record` for.
  * @period: 0: adapt to about 1000 samples a second and CPU.
  * @sample_bytes: --bytes: sample one byte in so many instead; 0: calls.
+ * @slow_path: Probe the allocator's slow functions in place of its entry points.
  * @may_preload: --method=auto: PROBE_AUTO may become PROBE_PRELOAD.
  * @windows: Probes are on in windows only, so that they cost no more than
  * @budget: of the target's CPU time, like 0.03; 0: no probes.
@@ -60,6 +61,7 @@ struct record_opts {
 	int nr_cpus;
 	enum probe_method method;
 	bool may_preload;
+	bool slow_path;
 	__u32 max_blocks;
 	char **command;
 	int argc;		/* the whole command line, for the file */

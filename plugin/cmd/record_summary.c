@@ -97,9 +97,10 @@ static void describe_compression(const struct record_written *written, char *buf
 }
 
 /* "2541003 allocations", and how it is known. */
-static void print_allocations(const struct recording_counts *c, const struct window_result *windows,
-			      char *buf, size_t bytes)
+static void print_allocations(const struct record_opts *opts, const struct recording_counts *c,
+			      const struct window_result *windows, char *buf, size_t bytes)
 {
+	const char *calls = opts->slow_path ? "refills" : "allocations";
 	const struct window_range *r;
 	double seen;
 
@@ -109,17 +110,17 @@ static void print_allocations(const struct recording_counts *c, const struct win
 	}
 	if (!windows || !windows->is_sampled) {
 		snprintf(buf, bytes, "%llu %s", c->nr_allocations,
-			 plural(c->nr_allocations, "allocation", "allocations"));
+			 plural(c->nr_allocations, opts->slow_path ? "refill" : "allocation", calls));
 		return;
 	}
 	r = &windows->ranges[WINDOW_ALLOCS];
 	seen = windows->cpu_ns > 0 ? 100 * windows->seen_ns / windows->cpu_ns : 0;
 	if (windows->at_least)
-		snprintf(buf, bytes, "at least %.0f allocations by windows of %.1f %% of the CPU time",
-			 r->low, seen);
+		snprintf(buf, bytes, "at least %.0f %s by windows of %.1f %% of the CPU time",
+			 r->low, calls, seen);
 	else
-		snprintf(buf, bytes, "%.0f allocations (%.0f to %.0f) by windows of %.1f %% of the CPU time",
-			 r->value, r->low, r->high, seen);
+		snprintf(buf, bytes, "%.0f %s (%.0f to %.0f) by windows of %.1f %% of the CPU time",
+			 r->value, calls, r->low, r->high, seen);
 }
 
 static void print_cost(const struct window_result *w)
@@ -146,9 +147,11 @@ void record_summary__print(const struct record_opts *opts, const struct recordin
 		pr_info("[ perf churn record: Cut short, %.3f MB in %s ]\n", file_mb, opts->output);
 		return;
 	}
+	if (opts->slow_path)
+		pr_info("Slow path only: a refill is a call that the allocator's caches could not serve; others were not seen.\n");
 	list_events(opts, c, events, sizeof(events));
 	describe_compression(written, compression, sizeof(compression));
-	print_allocations(c, windows, allocations, sizeof(allocations));
+	print_allocations(opts, c, windows, allocations, sizeof(allocations));
 	print_cost(windows);
 	pr_info("[ perf churn record: Captured and wrote %.3f MB %s (%s, %llu churn:alloc, %llu churn:free samples; %s, %llu lost)%s ]\n",
 		file_mb, opts->output, events, c->nr_alloc_samples,

@@ -523,7 +523,8 @@ static int govern(struct recording *r, __u64 now)
 		return 0;
 	hits = count_hits(r);
 	/* About half the hits are allocations, the other half frees. */
-	period = governor__period(hits > r->slice_hits ? (hits - r->slice_hits) / 2 : 0,
+	period = governor__period(hits > r->slice_hits ?
+				  (hits - r->slice_hits) / (r->opts->slow_path ? 1 : 2) : 0,
 				  now - r->slice_start_ns,
 				  (__u64)SAMPLES_PER_S_AND_CPU * r->nr_cpus, r->period);
 	r->slice_hits = hits;

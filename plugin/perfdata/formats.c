@@ -28,10 +28,12 @@
 #define FN_NAMES \
 	"{ 1, \"malloc\" }, { 2, \"calloc\" }, { 3, \"realloc\" }, { 4, \"memalign\" }, " \
 	"{ 5, \"aligned_alloc\" }, { 6, \"posix_memalign\" }, { 7, \"valloc\" }, " \
-	"{ 8, \"pvalloc\" }, { 9, \"free\" }"
+	"{ 8, \"pvalloc\" }, { 9, \"free\" }, { 10, \"refill\" }, { 11, \"os_alloc\" }, " \
+	"{ 12, \"os_free\" }"
 #define FLAG_NAMES \
 	"{ 0x1, \"MOVED\" }, { 0x2, \"UNSEEN\" }, { 0x4, \"CROSS_THREAD\" }, " \
-	"{ 0x8, \"REPAIRED\" }, { 0x10, \"INHERITED\" }, { 0x20, \"PRELOAD\" }"
+	"{ 0x8, \"REPAIRED\" }, { 0x10, \"INHERITED\" }, { 0x20, \"PRELOAD\" }, " \
+	"{ 0x40, \"OS\" }"
 
 #define WINDOW_FLAG_NAMES \
 	"{ 0x1, \"SAMPLED\" }, { 0x2, \"ALL\" }, { 0x4, \"COST\" }, { 0x8, \"OFF\" }"

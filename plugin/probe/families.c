@@ -39,6 +39,26 @@ static const char *const glibc_unit[] = {
 	"__posix_memalign", "__default_morecore", "__morecore", "__after_morecore_hook", NULL
 };
 
+/* sysmalloc calls mmap and sbrk for blocks and heaps; systrim and heap_trim give back. */
+static const struct slow_function glibc_slow[] = {
+	{ "_int_malloc",	"_int_malloc",	CHURN_FN_REFILL,	2, false },
+	{ "sysmalloc",		"sysmalloc",	CHURN_FN_OS_ALLOC,	0, false },
+	{ "systrim",		"systrim",	CHURN_FN_OS_FREE,	0, false },
+	{ "heap_trim",		"heap_trim",	CHURN_FN_OS_FREE,	0, false },
+	{}
+};
+
+/* tcmalloc of gperftools, whose size is that of the class; mimalloc. */
+static const struct slow_function other_slow[] = {
+	{ "_ZN8tcmalloc11ThreadCache21FetchFromCentralCacheEjiPFPvmE", "FetchFromCentralCache",
+	  CHURN_FN_REFILL, 3, true },
+	{ "_Z20TCMalloc_SystemAllocmPmm", "TCMalloc_SystemAlloc", CHURN_FN_OS_ALLOC, 0, false },
+	{ "_Z22TCMalloc_SystemReleasePvm", "TCMalloc_SystemRelease", CHURN_FN_OS_FREE, 0, false },
+	{ "_mi_malloc_generic",	"_mi_malloc_generic",	CHURN_FN_REFILL,	2, false },
+	{ "_mi_os_alloc_aligned", "_mi_os_alloc_aligned", CHURN_FN_OS_ALLOC,	0, false },
+	{}
+};
+
 /* What the families below prefix their internals with when they are linked into a program. */
 static const char *const internals[] = {
 	"je_*", "_rjem_*", "tc_*", "mi_*", "_mi_*", "_ZN8tcmalloc*", "_ZNK8tcmalloc*", NULL
@@ -58,12 +78,14 @@ static const struct family families[] = {
 		.functions = c_functions,
 		.nr_functions = ARRAY_SIZE(c_functions),
 		.unit = glibc_unit,
+		.slow = glibc_slow,
 		.has_internal_free = true,
 	},
 	{
 		.name = "generic",
 		.functions = c_functions,
 		.nr_functions = ARRAY_SIZE(c_functions),
+		.slow = other_slow,
 		.may_forward = true,
 	},
 };
@@ -104,6 +126,25 @@ bool family__is_internal(const char *symbol)
 bool family__in_unit(const struct family *family, const char *symbol)
 {
 	return family->unit && in_table(family->unit, symbol);
+}
+
+/* A copy for a constant argument has the others in other registers, perhaps. */
+static bool is_slow(const struct slow_function *slow, const char *symbol)
+{
+	size_t chars = strlen(slow->symbol);
+
+	if (strncmp(symbol, slow->symbol, chars))
+		return false;
+	return !symbol[chars] || (!slow->size_arg && !strncmp(symbol + chars, ".constprop.", 11));
+}
+
+const struct slow_function *family__slow(const struct family *family, const char *symbol)
+{
+	for (const struct slow_function *slow = family->slow; slow && slow->symbol; slow++) {
+		if (is_slow(slow, symbol))
+			return slow;
+	}
+	return NULL;
 }
 
 bool family__is_loader(const char *soname)

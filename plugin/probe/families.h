@@ -24,6 +24,24 @@ struct family_function {
 };
 
 /**
+ * struct slow_function - What an allocator calls where its caches cannot serve a call.
+ * @symbol: As the linker sees it. Where no argument is read, the compiler may have made a copy
+ *	of it for some constant argument ("systrim.constprop.0").
+ * @name: What it is called in messages and in the file.
+ * @fn: CHURN_FN_REFILL: it finds or makes a block, which it returns; CHURN_FN_OS_ALLOC, which it
+ *	calls, or CHURN_FN_OS_FREE.
+ * @size_arg: Of a refill: the argument that is the size of the block, 1 to 3.
+ * @size_is_int: It is an int.
+ */
+struct slow_function {
+	const char *symbol;
+	const char *name;
+	__u32 fn;
+	unsigned int size_arg;
+	bool size_is_int;
+};
+
+/**
  * struct family - One allocator.
  * @soname: DT_SONAME of its shared object, and
  * @marker: a symbol that its static copies define and others do not: either proves the family.
@@ -32,6 +50,7 @@ struct family_function {
  * @functions: Of two names for one address the first is taken.
  * @unit: All functions that the source file exports which holds those of @functions, and which the
  *	compiler therefore puts in one piece; patterns for fnmatch(3). NULL: not one file.
+ * @slow: Its slow functions, if it has these; ends at a symbol of NULL.
  * @may_forward: Its functions may call another allocator's (an interposer, a wrapper library).
  * @has_internal_free: It frees for itself through its own public entry point.
  */
@@ -42,6 +61,7 @@ struct family {
 	const struct family_function *functions;
 	size_t nr_functions;
 	const char *const *unit;
+	const struct slow_function *slow;
 	bool may_forward;
 	bool has_internal_free;
 };
@@ -60,6 +80,9 @@ bool family__is_internal(const char *symbol);
 
 /** family__in_unit() - Is a symbol exported by the source file of @family.unit? */
 bool family__in_unit(const struct family *family, const char *symbol);
+
+/** family__slow() - Row of the slow function that a symbol names, or NULL. */
+const struct slow_function *family__slow(const struct family *family, const char *symbol);
 
 /**
  * family__is_loader() - Is an object of this soname a dynamic loader?

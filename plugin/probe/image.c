@@ -124,32 +124,31 @@ static bool is_known_offset(const struct probe_image *img, __u64 offset)
 }
 
 /* Return: 0, or a negative errno when the function has no code in the file. */
-static int choose_site(const struct elf_file *file, const struct family_function *function,
-		       const struct elf_function *fn, struct probe_site *ret)
+static int choose_site(const struct elf_file *file, __u64 vaddr, __u64 size_bytes,
+		       unsigned int nr_args, struct probe_site *site)
 {
 	__u8 bytes[MAX_FN_BYTES];
-	struct site_code code = { .bytes = bytes, .fn_bytes = fn->size_bytes, .vaddr = fn->vaddr };
-	struct site site;
-	long nr_bytes = elf_file__read(file, fn->vaddr, bytes, sizeof(bytes));
+	struct site_code code = { .bytes = bytes, .fn_bytes = size_bytes, .vaddr = vaddr };
+	struct site chosen;
+	long nr_bytes = elf_file__read(file, vaddr, bytes, sizeof(bytes));
 
 	if (nr_bytes <= 0)
 		return nr_bytes ?: -EINVAL;
 	code.nr_bytes = nr_bytes;
-	site__choose(&code, function->nr_args, &site);
-	*ret = (struct probe_site){
-		.fn = function->fn, .symbol = function->symbol,
-		.vaddr = fn->vaddr + site.delta, .delta = site.delta, .emulated = site.emulated,
-	};
-	memcpy(ret->insn, site.insn, sizeof(ret->insn));
-	return elf_file__offset(file, ret->vaddr, &ret->offset);
+	site__choose(&code, nr_args, &chosen);
+	site->vaddr = vaddr + chosen.delta;
+	site->delta = chosen.delta;
+	site->emulated = chosen.emulated;
+	memcpy(site->insn, chosen.insn, sizeof(site->insn));
+	return elf_file__offset(file, site->vaddr, &site->offset);
 }
 
 static void add_site(struct probe_image *img, const struct elf_file *file,
 		     const struct family_function *function, const struct elf_function *fn,
 		     const char *name)
 {
-	struct probe_site site;
-	int err = choose_site(file, function, fn, &site);
+	struct probe_site site = { .fn = function->fn, .symbol = function->symbol };
+	int err = choose_site(file, fn->vaddr, fn->size_bytes, function->nr_args, &site);
 
 	if (err) {
 		pr_debug("%s: %s at %#llx has no code in the file\n", name, function->symbol,
@@ -260,6 +259,17 @@ static void find_internal_frees(struct probe_image *img, const struct elf_file *
 	img->nr_internal_free = nr_calls;
 }
 
+static int note_entries(struct probe_image *img)
+{
+	img->entries = calloc(img->nr_sites, sizeof(*img->entries));
+	if (!img->entries)
+		return -ENOMEM;
+	for (; img->nr_entries < img->nr_sites; img->nr_entries++)
+		img->entries[img->nr_entries] = img->sites[img->nr_entries].vaddr -
+						img->sites[img->nr_entries].delta;
+	return 0;
+}
+
 static int fill_image(struct probe_image *img, const struct elf_file *file, const struct scan *scan,
 		      const char *name)
 {
@@ -275,7 +285,7 @@ static int fill_image(struct probe_image *img, const struct elf_file *file, cons
 	check_relays(file, scan, name);
 	if (scan->family->has_internal_free)
 		find_internal_frees(img, file, name);
-	return 0;
+	return note_entries(img);
 }
 
 static int scan_image(const struct elf_file *file, const char *name,
@@ -314,11 +324,42 @@ int probe_image__new(const char *path, const char *name, struct probe_image **re
 	return err;
 }
 
+static int make_slow_site(const struct elf_file *file, const struct probe_function *fn,
+			  struct probe_site *ret)
+{
+	*ret = (struct probe_site){
+		.fn = fn->slow->fn, .symbol = fn->slow->name, .size_arg = fn->slow->size_arg,
+		.size_is_int = fn->slow->size_is_int,
+	};
+	return choose_site(file, fn->vaddr, fn->size_bytes, fn->slow->size_arg, ret);
+}
+
+int probe_image__probe_slow(struct probe_image *img, const struct elf_file *file,
+			    const struct probe_function *fns, size_t nr)
+{
+	struct probe_site *sites = calloc(nr, sizeof(*sites));
+	int err = sites ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < nr && !err; i++)
+		err = make_slow_site(file, &fns[i], &sites[i]);
+	if (err) {
+		free(sites);
+		return err;
+	}
+	free(img->sites);
+	img->sites = sites;
+	img->nr_sites = nr;
+	img->may_forward = false;
+	img->nr_internal_free = 0;
+	return 0;
+}
+
 void probe_image__free(struct probe_image *img)
 {
 	if (!img)
 		return;
 	free(img->path);
 	free(img->sites);
+	free(img->entries);
 	free(img);
 }

@@ -12,6 +12,9 @@
 
 #define PROBE_MAX_INTERNAL	8
 
+struct elf_file;
+struct slow_function;
+
 /**
  * struct probe_site - One entry point and the instruction to probe.
  * @fn: enum churn_fn.
@@ -20,6 +23,7 @@
  * @vaddr: Its address in the object (st_value + @delta).
  * @delta: Bytes from the entry. At every chosen site the arguments are still in their registers
  *	and the stack pointer still points at the return address.
+ * @size_arg, @size_is_int: Of a slow function, see families.h; else 0.
  * @emulated: The kernel emulates the instruction; else it is single-stepped, ten times the cost.
  * @insn: Text of the instruction, for messages.
  */
@@ -29,8 +33,16 @@ struct probe_site {
 	__u64 offset;
 	__u64 vaddr;
 	__u32 delta;
+	unsigned int size_arg;
+	bool size_is_int;
 	bool emulated;
 	char insn[32];
+};
+
+/** struct probe_function - A function to probe. */
+struct probe_function {
+	const struct slow_function *slow;
+	__u64 vaddr, size_bytes;
 };
 
 /**
@@ -41,6 +53,7 @@ struct probe_site {
  * @path: As the target sees it.
  * @sites: Deduplicated by offset, and without functions that do nothing but jump to another one
  *	here: no call is counted twice for an alias.
+ * @entries: Addresses of the entry points, whether they are probed or not.
  * @internal_free: Return addresses, relative to the probed free instruction (ra - site vaddr), of
  *	the direct calls by which the allocator frees for itself, past interposition (glibc's
  *	thread cache at thread exit), realloc's own among them. A call from there is no free by
@@ -55,6 +68,8 @@ struct probe_image {
 	char *path;
 	struct probe_site *sites;
 	size_t nr_sites;
+	__u64 *entries;
+	size_t nr_entries;
 	__s64 internal_free[PROBE_MAX_INTERNAL];
 	size_t nr_internal_free;
 	__u64 counter_offset;
@@ -74,6 +89,15 @@ struct probe_image {
  */
 int probe_image__new(const char *path, const char *name, struct probe_image **ret);
 void probe_image__free(struct probe_image *img);
+
+/**
+ * probe_image__probe_slow() - Probe slow functions in place of the entry points.
+ * @fns: Each address once.
+ *
+ * Return: 0, -ENOMEM, or another negative errno when one has no code in the file.
+ */
+int probe_image__probe_slow(struct probe_image *img, const struct elf_file *file,
+			    const struct probe_function *fns, size_t nr);
 
 /** probe_families__describe() - "glibc (malloc, calloc, ...)": what was searched, for messages. */
 const char *probe_families__describe(void);

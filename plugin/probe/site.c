@@ -77,34 +77,41 @@ static bool is_emulated(const ZydisDecodedInstruction *insn, const __u8 *bytes)
 	return nop || is_emulated_branch(insn) || is_emulated_push(insn, bytes);
 }
 
-/* Must this register still hold what the caller put there? */
-static bool is_kept_register(ZydisRegister reg, unsigned int nr_args)
+static ZydisRegister whole_register(ZydisRegister reg)
 {
-	static const ZydisRegister args[] = {
-		ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
-	};
-
-	reg = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-	if (reg == ZYDIS_REGISTER_RSP)
-		return true;
-	for (unsigned int i = 0; i < nr_args && i < sizeof(args) / sizeof(args[0]); i++) {
-		if (reg == args[i])
-			return true;
-	}
-	return false;
+	return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
 }
 
-static bool writes_kept_register(const struct decoded *d, unsigned int nr_args)
+static bool writes_register(const struct decoded *d, ZydisRegister reg)
 {
 	for (unsigned int i = 0; i < d->insn.operand_count; i++) {
 		const ZydisDecodedOperand *op = &d->ops[i];
 
 		if (op->type == ZYDIS_OPERAND_TYPE_REGISTER &&
 		    (op->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) &&
-		    is_kept_register(op->reg.value, nr_args))
+		    whole_register(op->reg.value) == reg)
 			return true;
 	}
 	return false;
+}
+
+/* Bit n: it writes argument n. */
+static unsigned int written_args(const struct decoded *d)
+{
+	static const ZydisRegister args[] = {
+		ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDX,
+	};
+	unsigned int written = 0;
+
+	for (unsigned int i = 0; i < sizeof(args) / sizeof(args[0]); i++)
+		written |= writes_register(d, args[i]) << i;
+	return written;
+}
+
+/* Does this change what the caller put there? */
+static bool writes_kept_register(const struct decoded *d, unsigned int nr_args)
+{
+	return writes_register(d, ZYDIS_REGISTER_RSP) || written_args(d) & ((1U << nr_args) - 1);
 }
 
 /* Does the next instruction in memory always follow? */
@@ -222,6 +229,29 @@ bool site__each_branch(const struct site_code *code,
 	struct branch_visit v = { visit, ctx };
 
 	return site__each_reference(code, visit_branch, &v);
+}
+
+bool site__sets_args(const struct site_code *code, __u64 target, unsigned int nr_args)
+{
+	unsigned int wanted = (1U << nr_args) - 1, set = 0;
+	ZydisDecoder decoder;
+	struct decoded d;
+
+	init_decoder(&decoder);
+	for (size_t pos = 0; decode(&decoder, code, pos, &d); pos += d.insn.length) {
+		bool is_slot;
+		__u64 to;
+
+		if (falls_through(&d.insn)) {
+			set |= written_args(&d);
+			continue;
+		}
+		if ((set & wanted) == wanted &&
+		    branch_target(&d, code->vaddr + pos, &to, &is_slot) && !is_slot && to == target)
+			return true;
+		set = 0;
+	}
+	return false;
 }
 
 bool site__tail_jump(const struct site_code *code, __u64 *ret, bool *is_slot)

@@ -80,6 +80,13 @@ bool site__each_reference(const struct site_code *code,
 			  void *ctx);
 
 /**
+ * site__sets_args() - Does the code call a function right after it has set its arguments?
+ * @target: The function.
+ * @nr_args: As many, 0 to 3, are written between the last branch and the call.
+ */
+bool site__sets_args(const struct site_code *code, __u64 target, unsigned int nr_args);
+
+/**
  * site__tail_jump() - Where a function goes on that does nothing but jump there.
  * @ret: Target of its first branch, if that is an unconditional direct jump: written then only.
  * @is_slot: As for site__each_branch().

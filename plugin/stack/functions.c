@@ -243,3 +243,22 @@ struct code_function *functions__find(const struct functions *fns, __u64 addr)
 	}
 	return lo && addr < fns->fns[lo - 1].end ? &fns->fns[lo - 1] : NULL;
 }
+
+static bool is_foreign(const struct code_function *fn)
+{
+	return fn->is_exported && !fn->is_known;
+}
+
+bool functions__piece(const struct functions *fns, __u64 addr, struct function_piece *ret)
+{
+	const struct code_function *anchor = functions__find(fns, addr);
+
+	if (!anchor || !anchor->is_known)
+		return false;
+	ret->first = ret->last = anchor - fns->fns;
+	while (ret->first > 0 && !is_foreign(&fns->fns[ret->first - 1]))
+		ret->first--;
+	while (ret->last + 1 < fns->nr && !is_foreign(&fns->fns[ret->last + 1]))
+		ret->last++;
+	return true;
+}

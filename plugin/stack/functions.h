@@ -44,6 +44,18 @@ int functions__new(const struct elf_file *file, bool (*is_known)(const char *nam
 		   struct functions **ret);
 void functions__free(struct functions *fns);
 
+/** struct function_piece - Functions that follow on each other, by index, @last among them. */
+struct function_piece {
+	size_t first, last;
+};
+
+/**
+ * functions__piece() - What may come from the same source file as one of the functions asked about.
+ * @addr: In one that is_known; false is returned for another.
+ * @ret: All around it, up to the nearest that are exported and not known.
+ */
+bool functions__piece(const struct functions *fns, __u64 addr, struct function_piece *ret);
+
 /** functions__find() - The function that holds @addr, or NULL. */
 struct code_function *functions__find(const struct functions *fns, __u64 addr);
 

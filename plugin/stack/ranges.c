@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "debug_file.h"
 #include "functions.h"
 #include "probe/elf_file.h"
 #include "probe/families.h"
@@ -156,16 +156,10 @@ static int find_by_unit(struct search *s, const struct elf_file *symbols)
 static int find_by_debug_file(struct search *s, const char *path)
 {
 	struct elf_file *debug;
-	char *file;
-	int err, fd = locate__debug(LOCATE_HERE, path, &s->out->build_id, NULL, 0, &file);
+	int err = debug_file__open(path, &s->out->build_id, &debug);
 
-	if (fd < 0)
-		return -ENODATA;
-	close(fd);
-	err = elf_file__open(file, &debug);
-	free(file);
 	if (err)
-		return err == -ENOMEM ? err : -ENODATA;
+		return err;
 	err = find_by_unit(s, debug);
 	elf_file__close(debug);
 	return err;
@@ -176,31 +170,6 @@ static bool is_glibc_unit(const char *symbol)
 	return family__in_unit(family__find("glibc"), symbol);
 }
 
-/* Addresses between the nearest exported functions that are of other files. */
-struct window {
-	size_t first, last;
-};
-
-static bool is_foreign(const struct code_function *fn)
-{
-	return fn->is_exported && !fn->is_known;
-}
-
-static bool find_window(const struct search *s, const struct functions *fns, struct window *ret)
-{
-	const struct probe_site *site = &s->img->sites[0];
-	const struct code_function *anchor = functions__find(fns, site->vaddr - site->delta);
-
-	if (!anchor || !anchor->is_known)
-		return false;
-	ret->first = ret->last = anchor - fns->fns;
-	while (ret->first > 0 && !is_foreign(&fns->fns[ret->first - 1]))
-		ret->first--;
-	while (ret->last + 1 < fns->nr && !is_foreign(&fns->fns[ret->last + 1]))
-		ret->last++;
-	return true;
-}
-
 static bool in_window(void *ctx, const struct code_function *fn)
 {
 	const struct code_function *const *ends = ctx;
@@ -209,7 +178,7 @@ static bool in_window(void *ctx, const struct code_function *fn)
 }
 
 /* All of it is one piece: also what nothing in it calls (fork's handlers). */
-static int add_piece(struct search *s, const struct functions *fns, const struct window *w)
+static int add_piece(struct search *s, const struct functions *fns, const struct function_piece *w)
 {
 	size_t first = w->first, last = w->last;
 
@@ -226,12 +195,13 @@ static int find_piece(struct search *s)
 {
 	const struct code_function *ends[2];
 	struct functions *fns;
-	struct window w;
+	struct function_piece w;
 	int err = functions__new(s->file, is_glibc_unit, &fns);
 
 	if (err)
 		return err;
-	err = find_window(s, fns, &w) ? 0 : -ENODATA;
+	/* Addresses between the nearest exported functions that are of other files. */
+	err = functions__piece(fns, s->img->entries[0], &w) ? 0 : -ENODATA;
 	if (!err) {
 		for (size_t i = w.first; i <= w.last; i++)
 			fns->fns[i].is_reached = fns->fns[i].is_known;
@@ -252,9 +222,8 @@ static bool is_internal(void *ctx, const struct code_function *fn)
 
 static void mark_entries(const struct search *s, struct functions *fns)
 {
-	for (size_t i = 0; i < s->img->nr_sites; i++) {
-		const struct probe_site *site = &s->img->sites[i];
-		struct code_function *fn = functions__find(fns, site->vaddr - site->delta);
+	for (size_t i = 0; i < s->img->nr_entries; i++) {
+		struct code_function *fn = functions__find(fns, s->img->entries[i]);
 
 		if (fn)
 			fn->is_known = true;
@@ -332,18 +301,6 @@ static int find_ranges(struct search *s, const char *path)
 	return err;
 }
 
-static struct build_id read_build_id(const char *path)
-{
-	struct build_id id = {};
-	int fd = locate__open(path);
-
-	if (fd >= 0) {
-		id = locate__build_id(fd);
-		close(fd);
-	}
-	return id;
-}
-
 int alloc_ranges__new(const char *path, const struct probe_image *img, struct alloc_ranges **ret)
 {
 	struct search s = { .img = img, .family = family__find(img->family) };
@@ -356,7 +313,7 @@ int alloc_ranges__new(const char *path, const struct probe_image *img, struct al
 	s.out = calloc(1, sizeof(*s.out));
 	err = s.out ? 0 : -ENOMEM;
 	if (!err) {
-		s.out->build_id = read_build_id(path);
+		s.out->build_id = debug_file__build_id(path);
 		err = find_ranges(&s, path);
 	}
 	elf_file__close(file);

@@ -18,6 +18,9 @@ struct attach_sites {
 	size_t nr;
 };
 
+/** attach_has_return() - Do the programs want to see the call of a site return? */
+bool attach_has_return(__u64 cookie);
+
 /**
  * attach_multi() - A uprobe_multi link.
  * @prog_fd: Program loaded for BPF_TRACE_UPROBE_MULTI or _SESSION.

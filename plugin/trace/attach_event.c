@@ -172,12 +172,6 @@ static int make_event(struct trace_events *t, const struct attach_sites *sites, 
 	return read_event_id(t->group, ev->name, &ev->id);
 }
 
-/* As in probes.c: a plain free is done with at its entry. */
-static bool has_return(__u64 cookie)
-{
-	return CHURN_COOKIE_FN(cookie) != CHURN_FN_FREE || cookie & CHURN_COOKIE_WRAPS;
-}
-
 int trace_events__new(const char *group, const struct attach_sites *sites, int entry_fd,
 		      int return_fd, struct trace_events **ret)
 {
@@ -196,7 +190,7 @@ int trace_events__new(const char *group, const struct attach_sites *sites, int e
 	}
 	for (i = 0; i < sites->nr; i++) {
 		err = make_event(t, sites, i, false, entry_fd);
-		if (!err && has_return(sites->cookies[i]))
+		if (!err && attach_has_return(sites->cookies[i]))
 			err = make_event(t, sites, i, true, return_fd);
 		if (err) {
 			pr_err("%s: cannot make a uprobe event at offset 0x%lx: %s\n",

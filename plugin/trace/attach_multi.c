@@ -6,10 +6,21 @@
 #include <linux/bpf.h>
 
 #include "attach.h"
+#include "bpf/churn.h"
+#include "bpf/control.h"
 
 #ifndef BPF_F_UPROBE_MULTI_RETURN
 #define BPF_F_UPROBE_MULTI_RETURN	1
 #endif
+
+/* Only with a return probe does a free end that may call another free. */
+bool attach_has_return(__u64 cookie)
+{
+	__u32 fn = CHURN_COOKIE_FN(cookie);
+
+	return cookie & CHURN_COOKIE_WRAPS ||
+	       (fn != CHURN_FN_FREE && fn != CHURN_FN_OS_ALLOC && fn != CHURN_FN_OS_FREE);
+}
 
 /*
  * By hand: libbpf 1.5 knows no sessions, and it takes one path for the check and the attach,

@@ -57,7 +57,8 @@ struct follow {
 	/* The thread's own, and its creator's before it runs. */
 	struct known_file *files;
 	size_t nr_files;
-	size_t nr_images;
+	size_t nr_images, nr_refused;
+	int (*scan)(const char *path, const char *name, struct probe_image **ret);
 	struct hashmap *attached;	/* pid << 32 | image index, to nothing */
 	struct hooked *hooked;		/* with PROBE_PRELOAD only */
 
@@ -87,6 +88,7 @@ int follow__new(struct probes *probes, struct window_gate *gate, bool system_wid
 		return -ENOMEM;
 	}
 	f->probes = probes;
+	f->scan = probe_image__new;
 	f->everywhere = system_wide || probes__everywhere(probes);
 	f->gate = gate;
 	f->last = &f->first;
@@ -128,6 +130,12 @@ void follow__free(struct follow *f)
 	pthread_cond_destroy(&f->wake);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
+}
+
+void follow__set_scan(struct follow *f, int (*scan)(const char *path, const char *name,
+						     struct probe_image **ret))
+{
+	f->scan = scan;
 }
 
 void follow__ignore_children(struct follow *f)
@@ -176,6 +184,11 @@ size_t follow__nr_unhooked(const struct follow *f)
 size_t follow__nr_images(const struct follow *f)
 {
 	return f->nr_images;
+}
+
+size_t follow__nr_refused(const struct follow *f)
+{
+	return f->nr_refused;
 }
 
 static struct known_file *add_file(struct follow *f, __u64 dev, __u64 ino)
@@ -239,11 +252,14 @@ static struct known_file *know_file(struct follow *f, __u64 dev, __u64 ino, cons
 				    const char *name)
 {
 	struct known_file *file = find_file(f, dev, ino);
+	int err;
 
 	if (file)
 		return file;
 	file = add_file(f, dev, ino);
-	if (!file || probe_image__new(open_path, name, &file->image))
+	err = file ? f->scan(open_path, name, &file->image) : -ENOMEM;
+	f->nr_refused += err == -ENODATA;
+	if (err)
 		return file;
 	if (probes__add_image(f->probes, file->image, open_path, &file->index)) {
 		probe_image__free(file->image);

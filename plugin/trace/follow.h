@@ -16,6 +16,7 @@
 
 struct follow;
 struct probes;
+struct probe_image;
 struct process_image;
 struct window_gate;
 
@@ -29,6 +30,13 @@ int follow__new(struct probes *probes, struct window_gate *gate, bool system_wid
 
 /** follow__set_gate() - Forget what is attached, and attach in this way from now on; before it is started. */
 void follow__set_gate(struct follow *f, struct window_gate *gate);
+
+/**
+ * follow__set_scan() - How a file is searched for places to probe, before any process is added.
+ * @scan: In place of probe_image__new(); -ENODATA: there is an allocator, but no such places.
+ */
+void follow__set_scan(struct follow *f, int (*scan)(const char *path, const char *name,
+						     struct probe_image **ret));
 
 /** follow__free() - Stops the thread. The probes must outlive this, and be detached by then. */
 void follow__free(struct follow *f);
@@ -79,5 +87,8 @@ size_t follow__nr_unhooked(const struct follow *f);
 
 /** follow__nr_images() - Allocator objects found so far. */
 size_t follow__nr_images(const struct follow *f);
+
+/** follow__nr_refused() - Files for which the scan returned -ENODATA. */
+size_t follow__nr_refused(const struct follow *f);
 
 #endif /* PERF_CHURN_TRACE_FOLLOW_H */

@@ -351,8 +351,11 @@ enum probe_call probe_cost__call(const struct probe_image *image, const struct p
 	switch (site->fn) {
 	case CHURN_FN_MALLOC:
 	case CHURN_FN_CALLOC:
+	case CHURN_FN_REFILL:
 		return COST_ALLOC;
 	case CHURN_FN_FREE:
+	case CHURN_FN_OS_ALLOC:
+	case CHURN_FN_OS_FREE:
 		return COST_FREE;
 	default:
 		return COST_WRAPPING;

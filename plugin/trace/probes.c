@@ -168,10 +168,16 @@ struct site_lists {
 	struct attach_sites sites;
 };
 
-/* Only with a return probe does a free end that may call another free. */
-static bool has_return(const struct probe_image *img, const struct probe_site *site)
+static __u64 cookie_of(const struct image *img, size_t index, size_t i)
 {
-	return site->fn != CHURN_FN_FREE || img->may_forward;
+	const struct probe_site *site = &img->probe->sites[i];
+	__u64 cookie = CHURN_COOKIE(site->fn, img->first_site + i, index);
+
+	if (img->probe->may_forward)
+		cookie |= CHURN_COOKIE_WRAPS;
+	if (site->size_is_int)
+		cookie |= CHURN_COOKIE_SIZE_IS_INT;
+	return cookie | CHURN_COOKIE_SIZE_ARG(site->size_arg);
 }
 
 static void list_sites(struct probes *p, size_t index, struct site_lists *lists, bool returns_only)
@@ -180,15 +186,13 @@ static void list_sites(struct probes *p, size_t index, struct site_lists *lists,
 	size_t i, n = 0;
 
 	for (i = 0; i < img->probe->nr_sites; i++) {
-		const struct probe_site *site = &img->probe->sites[i];
+		__u64 cookie = cookie_of(img, index, i);
 
-		if (returns_only && !has_return(img->probe, site))
+		if (returns_only && !attach_has_return(cookie))
 			continue;
-		lists->offsets[n] = site->offset;
+		lists->offsets[n] = img->probe->sites[i].offset;
 		lists->counters[n] = img->probe->counter_offset;
-		lists->cookies[n] = CHURN_COOKIE(site->fn, img->first_site + i, index) |
-				    (img->probe->may_forward ? CHURN_COOKIE_WRAPS : 0);
-		n++;
+		lists->cookies[n++] = cookie;
 	}
 	lists->sites.path = img->path;
 	lists->sites.offsets = lists->offsets;

@@ -242,6 +242,23 @@ static const struct column columns[] = {
 
 #define NR_COLUMNS	(sizeof(columns) / sizeof(columns[0]))
 
+/* Where what is counted are refills of the allocator's caches. */
+static const char *const slow_path_titles[][2] = {
+	{ "allocs", "Refills" }, { "rate", "Refill/s" },
+};
+
+const char *column__title(const struct column *column, const struct report *r)
+{
+	size_t i;
+
+	for (i = 0; r->recording.slow_path && i < sizeof(slow_path_titles) / sizeof(slow_path_titles[0]);
+	     i++) {
+		if (!strcmp(column->key, slow_path_titles[i][0]))
+			return slow_path_titles[i][1];
+	}
+	return column->title;
+}
+
 /* Names that fingers know from perf report. */
 static const char *const aliases[][2] = {
 	{ "overhead", "share" }, { "symbol", "sym" }, { "srcfile", "srcline" }, { "size", "avg" },
@@ -315,6 +332,17 @@ void columns__add(struct column_list *list, const struct column *column)
 	list->cols[list->nr++ - 1] = column;
 }
 
+static void drop_column(struct column_list *list, const struct column *column)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < list->nr; i++) {
+		if (list->cols[i] != column)
+			list->cols[nr++] = list->cols[i];
+	}
+	list->nr = nr;
+}
+
 void columns__default(const struct report *r, const struct column_list *sort,
 		      struct column_list *ret)
 {
@@ -324,6 +352,8 @@ void columns__default(const struct report *r, const struct column_list *sort,
 		columns__parse("", "share,allocs,error,rate,bytes,bytes_error,avg,life,site", ret);
 	else
 		columns__parse("", "share,allocs,rate,bytes,avg,life,site", ret);
+	if (r->recording.slow_path)
+		drop_column(ret, find_column("life", strlen("life")));
 	for (i = 0; i < sort->nr; i++) {
 		if (sort->cols[i]->cmp != cmp_sym && sort->cols[i]->cmp != cmp_srcline)
 			columns__add(ret, sort->cols[i]);

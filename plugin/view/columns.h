@@ -40,6 +40,9 @@ struct column {
 	void (*print)(FILE *out, const struct site_row *row);
 };
 
+/** column__title() - Over the table of a report. */
+const char *column__title(const struct column *column, const struct report *r);
+
 #define MAX_COLUMNS	24
 
 /** struct column_list - @add: To those shown by default (a list that begins with "+"). */

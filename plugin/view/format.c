@@ -137,6 +137,8 @@ const char *entry_point_name(__u32 fn)
 		[CHURN_FN_ALIGNED_ALLOC] = "aligned_alloc",
 		[CHURN_FN_POSIX_MEMALIGN] = "posix_memalign", [CHURN_FN_VALLOC] = "valloc",
 		[CHURN_FN_PVALLOC] = "pvalloc", [CHURN_FN_FREE] = "free",
+		[CHURN_FN_REFILL] = "refill", [CHURN_FN_OS_ALLOC] = "os_alloc",
+		[CHURN_FN_OS_FREE] = "os_free",
 	};
 
 	return fn < CHURN_FN_NR ? names[fn] : NULL;

@@ -42,6 +42,7 @@ static void print_recording(struct json_out *j, const struct report *r)
 	json__number(j, "duration_s", rec->duration_s);
 	json__u64(j, "cpus", rec->nr_cpus > 0 ? rec->nr_cpus : 0);
 	json__string(j, "method", rec->method);
+	json__bool(j, "slow_path", rec->slow_path);
 	json__u64(j, "sample_period", rec->sample_period);
 	json__string(j, "call_graph", call_graph_name(rec->call_graph));
 	json__string(j, "cpu_call_graph", call_graph_name(rec->cpu_call_graph));
@@ -107,6 +108,8 @@ static void print_totals(struct json_out *j, const struct report *r)
 	json__u64(j, "reallocs", t->reallocs);
 	json__u64(j, "free_null", t->free_null);
 	json__u64(j, "free_internal", t->free_internal);
+	json__number(j, "os_allocs", t->os_allocs);
+	json__number(j, "os_frees", t->os_frees);
 	json__close(j, '}');
 }
 

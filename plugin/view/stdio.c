@@ -37,7 +37,7 @@ static void print_events(FILE *out, const struct report *r)
 	print_text(out, rec->cpu_event ?: "no CPU event");
 	if (rec->freq_hz > 0)
 		fprintf(out, " at %.0f Hz", rec->freq_hz);
-	fprintf(out, ", allocations by %s", rec->method ?: "an unknown method");
+	fprintf(out, ", %s by %s", calls_word(r), rec->method ?: "an unknown method");
 	if (r->windows.is_sampled && r->windows.cpu_ns > 0)
 		fprintf(out, " in %llu windows, %.1f %% of the CPU time", r->windows.nr_windows,
 			100 * r->windows.seen_ns / r->windows.cpu_ns);
@@ -152,6 +152,20 @@ static void print_window_notes(FILE *out, const struct report *r)
 		      out);
 }
 
+/* OS calls are counted as hits, whatever the sampling and the filters. */
+static void print_slow_path(FILE *out, const struct report *r)
+{
+	const struct report_totals *t = &r->totals;
+	char refills[FORMAT_BYTES], allocs[FORMAT_BYTES], frees[FORMAT_BYTES];
+
+	if (!r->recording.slow_path)
+		return;
+	fprintf(out, "# slow path: only %s%s refills; calls served from the allocator's caches are not seen, nor are frees;\n"
+		"#            calls for memory of the system: %s, to give some back if there is enough: %s\n",
+		bound_mark(t->allocs.bound), format_count(refills, t->allocs.value),
+		format_count(allocs, t->os_allocs), format_count(frees, t->os_frees));
+}
+
 static void print_notes(FILE *out, const struct report *r)
 {
 	if (r->recording.filtered)
@@ -160,7 +174,7 @@ static void print_notes(FILE *out, const struct report *r)
 		fputs("# note     : not recorded by perf churn: no frees, no lifetimes, no failed calls;\n"
 		      "#            each event counts as one allocation; by frame pointers, stacks may\n"
 		      "#            lack the immediate caller\n", out);
-	else if (!r->recording.has_frees)
+	else if (!r->recording.has_frees && !r->recording.slow_path)
 		fputs("# note     : the file has no frees: no lifetimes, no live blocks\n", out);
 	print_window_notes(out, r);
 	print_other_events(out, &r->recording);
@@ -190,7 +204,9 @@ static void print_silent_objects(FILE *out, const struct report *r)
 			print_text(out, r->probes[i].symbol);
 			separator = ", ";
 		}
-		fputs("): the program may use another allocator\n", out);
+		fputs(r->recording.slow_path ?
+		      "): its caches served everything, or the program uses another allocator\n" :
+		      "): the program may use another allocator\n", out);
 	}
 }
 
@@ -208,8 +224,8 @@ static void print_verdict_share(FILE *out, const struct report_cpu *c)
 
 static void print_verdict(FILE *out, const struct report *r, const struct view_opts *opts)
 {
-	static const char *const words[] = {
-		[VERDICT_EMPTY] = "No allocations", [VERDICT_NOT_CHURN] = "Not churn",
+	const char *const words[] = {
+		[VERDICT_EMPTY] = r->recording.slow_path ? "No refills" : "No allocations", [VERDICT_NOT_CHURN] = "Not churn",
 		[VERDICT_SOME] = "Some churn", [VERDICT_CHURN] = "Churn",
 		[VERDICT_UNKNOWN] = "Perhaps churn",
 	};
@@ -228,8 +244,8 @@ static void print_verdict(FILE *out, const struct report *r, const struct view_o
 		fputs("allocations were not counted (--budget 0)\n", out);
 		return;
 	}
-	fprintf(out, "%s%s allocations/s", bound_mark(r->totals.allocs.bound),
-		format_si(rate, report__rate(r, r->totals.allocs.value)));
+	fprintf(out, "%s%s %s/s", bound_mark(r->totals.allocs.bound),
+		format_si(rate, report__rate(r, r->totals.allocs.value)), calls_word(r));
 	if (!r->cpu.nr_samples)
 		fputs("; no CPU samples to weigh them against", out);
 	else if (isnan(r->cpu.share.value))
@@ -306,7 +322,7 @@ static void print_totals(FILE *out, const struct report *r)
 	if (r->windows.is_off)
 		return;
 
-	print_total(out, "Allocations", &t->allocs, false);
+	print_total(out, calls_title(r), &t->allocs, false);
 	print_per_second(out, r, &t->allocs, false);
 	print_range(out, r, WINDOW_ALLOCS, false);
 	print_count(out, "failed", &t->failed);
@@ -380,6 +396,7 @@ static void print_header(FILE *out, const struct report *r)
 	print_events(out, r);
 	print_cost(out, r);
 	print_losses(out, r);
+	print_slow_path(out, r);
 	print_notes(out, r);
 	print_silent_objects(out, r);
 	fputs("#\n", out);

@@ -120,8 +120,8 @@ static void print_scaled(FILE *out, const struct report *r)
 
 	if (!r->recording.has_windows || r->windows.is_sampled)
 		return;
-	fprintf(out, "#   scaled   : samples stand for %s allocations%s%s, counted were %s",
-		format_count(estimate, e->value), e->error > 0 ? " " : "", format_error(error, e),
+	fprintf(out, "#   scaled   : samples stand for %s %s%s%s, counted were %s",
+		format_count(estimate, e->value), calls_word(r), e->error > 0 ? " " : "", format_error(error, e),
 		format_count(counted, t->allocs.value));
 	if (t->allocs.value > 0)
 		fprintf(out, " (%+.2f %%", 100 * off / t->allocs.value);

@@ -90,7 +90,7 @@ void print_histograms(FILE *out, const struct report *r)
 	make_rows(r->lives, r->nr_lives, &lives);
 	if (!sizes.nr && !lives.nr)
 		return;
-	fprintf(out, "\n%10s Allocations", "Size up to");
+	fprintf(out, "\n%10s %s", "Size up to", calls_title(r));
 	if (lives.nr)
 		fprintf(out, "%*s%10s Frees", BAR_WIDTH, "", "Life up to");
 	fputc('\n', out);

@@ -5,7 +5,19 @@
 #ifndef PERF_CHURN_VIEW_STDIO_PRIV_H
 #define PERF_CHURN_VIEW_STDIO_PRIV_H
 
+#include "churn/report.h"
 #include "view.h"
+
+/* What is counted. */
+static inline const char *calls_word(const struct report *r)
+{
+	return r->recording.slow_path ? "refills" : "allocations";
+}
+
+static inline const char *calls_title(const struct report *r)
+{
+	return r->recording.slow_path ? "Refills" : "Allocations";
+}
 
 void print_histograms(FILE *out, const struct report *r);
 int print_sites_table(FILE *out, const struct report *r, const struct view_opts *opts);

@@ -12,7 +12,7 @@
 #define COLOR_MIDDLE	"\033[32m"
 #define COLOR_OFF	"\033[m"
 
-static void print_titles(FILE *out, const struct column_list *fields)
+static void print_titles(FILE *out, const struct report *r, const struct column_list *fields)
 {
 	size_t i;
 	int dots;
@@ -22,9 +22,9 @@ static void print_titles(FILE *out, const struct column_list *fields)
 		const struct column *c = fields->cols[i];
 
 		if (c->left && i + 1 == fields->nr)
-			fprintf(out, " %s", c->title);
+			fprintf(out, " %s", column__title(c, r));
 		else
-			fprintf(out, " %*s ", c->left ? -c->width : c->width, c->title);
+			fprintf(out, " %*s ", c->left ? -c->width : c->width, column__title(c, r));
 	}
 	fputs("\n#", out);
 	for (i = 0; i < fields->nr; i++) {
@@ -170,7 +170,7 @@ static int print_rows(FILE *out, const struct report *r, const struct view_opts 
 	choose_columns(r, opts, &fields);
 	if (opts->separator)
 		return print_for_programs(out, &fields, *opts->separator, rows, nr);
-	print_titles(out, &fields);
+	print_titles(out, r, &fields);
 	for (i = 0; i < nr && !err; i++) {
 		err = print_row(out, &rows[i], &fields, opts->color);
 		if (opts->no_paths)
@@ -195,7 +195,7 @@ int print_sites_table(FILE *out, const struct report *r, const struct view_opts 
 		return -ENOMEM;
 	if (!opts->separator)
 		fprintf(out, "\n# Sites by %s\n#\n", opts->sort.nr ? opts->sort.cols[0]->key :
-			opts->by_bytes ? "bytes" : "allocations");
+			opts->by_bytes ? "bytes" : calls_word(r));
 	err = print_rows(out, r, opts, rows, nr);
 	free(rows);
 	return err;
