@@ -34,6 +34,13 @@ extern struct next_functions next;
 bool next__find(void);
 
 /**
+ * next__is_shadowed() - Does the program call another's malloc(), that comes before ours?
+ *
+ * Then we only get the calls of what that does not define, and count nothing.
+ */
+bool next__is_shadowed(void);
+
+/**
  * boot__alloc() - Memory from the buffer, zeroed.
  * @align: A power of two.
  *

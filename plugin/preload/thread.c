@@ -179,12 +179,32 @@ static void begin_recording(struct process *p, struct slot *s)
 	period__begin(p);
 }
 
+void thread__begin_trial(void)
+{
+	thread.is_trying = true;
+	thread.was_reached = false;
+	/* All calls take the slow path. */
+	thread.seen = 0;
+	process__begin_trial();
+}
+
+bool thread__end_trial(void)
+{
+	process__end_trial();
+	thread.is_trying = false;
+	return thread.was_reached;
+}
+
 struct slot *thread__slot(struct process **ret)
 {
 	__u32 word = hook__word();
 	struct process *p;
 	struct slot *s;
 
+	if (thread.is_trying) {
+		thread.was_reached = true;
+		return NULL;
+	}
 	if (!hook__listeners(word)) {
 		process__idle();
 		return NULL;
