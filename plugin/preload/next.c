@@ -34,6 +34,8 @@ static const struct {
 	{ "valloc", offsetof(struct next_functions, valloc) },
 	{ "pvalloc", offsetof(struct next_functions, pvalloc) },
 	{ "_exit", offsetof(struct next_functions, exit_now) },
+	{ "prctl", offsetof(struct next_functions, prctl) },
+	{ "syscall", offsetof(struct next_functions, syscall) },
 	{ "free", offsetof(struct next_functions, free) },
 };
 

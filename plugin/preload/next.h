@@ -21,6 +21,9 @@ struct next_functions {
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
 	void (*exit_now)(int status);
+	int (*prctl)(int option, unsigned long arg2, unsigned long arg3, unsigned long arg4,
+		     unsigned long arg5);
+	long (*syscall)(long nr, long arg1, long arg2, long arg3, long arg4, long arg5, long arg6);
 	void (*free)(void *ptr);
 };
 

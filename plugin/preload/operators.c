@@ -15,6 +15,7 @@
 
 #include "bpf/churn.h"
 #include "calls.h"
+#include "confined.h"
 #include "next.h"
 #include "slow.h"
 
@@ -94,8 +95,10 @@ static void *find(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 
-	if (!found)
-		found = find_in("libstdc++.so.6", name);
+	/* Loading looks for files. */
+	if (found || is_confined())
+		return found;
+	found = find_in("libstdc++.so.6", name);
 	return found ? found : find_in("libc++.so.1", name);
 }
 

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "confined.h"
 #include "filter.h"
 #include "hook.h"
 #include "next.h"
@@ -121,14 +122,14 @@ static void begin(struct process *p)
 
 	if (p->has_begun) {
 		p->is_forked = true;
-		filter__clear();
+		filter__clear(is_confined());
 		boot__stick();
 	}
 	p->has_begun = true;
 	period__begin(p);
 	__atomic_compare_exchange_n(&p->wiped->seq, &no_seq, seq, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
-	__atomic_store_n(&p->wiped->pid, getpid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&p->wiped->pid, is_confined() ? confined__tid() : (__u32)getpid(), __ATOMIC_RELEASE);
 }
 
 struct process *process__peek(void)
@@ -143,7 +144,7 @@ struct process *process__get(void)
 
 	if (!p) {
 		settings = settings__get();
-		if (!settings || next__is_shadowed() ||
+		if (!settings || next__is_shadowed() || is_confined() ||
 		    __atomic_load_n(&is_impossible, __ATOMIC_RELAXED))
 			return NULL;
 		p = map_process(settings);
