@@ -35,6 +35,21 @@ confined_same()
 	is "$name, recorded by uprobes" "$want" "$(cat "$T/out"; echo "status $status")"
 }
 
+# is_heard PID - does the kernel count a listener? It has written to the library's first variable then.
+is_heard()
+{
+	python3 - "$1" "$LIB" "0x$(nm -D "$LIB" | awk '$3 == "perf_churn_listeners" { print $1 }')" <<'EOP'
+import sys
+
+pid, library, address = sys.argv[1], sys.argv[2], int(sys.argv[3], 16)
+with open(f"/proc/{pid}/maps") as maps:
+    base = min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(library))
+with open(f"/proc/{pid}/mem", "rb") as mem:
+    mem.seek(base + address)
+    sys.exit(not int.from_bytes(mem.read(2), "little"))
+EOP
+}
+
 # attached_confined HOW - the recorder comes when the program is confined already
 attached_confined()
 {
@@ -48,7 +63,7 @@ attached_confined()
 	wait_for 10 grep -q '^sum 0$' "$T/target.out"
 	spawn perf-churn record -p "$target" -o "$T/data" 2>"$T/err"
 	recorder=$spawned
-	sleep 0.5
+	wait_for 20 is_heard "$target" || { fail "$1: the recorder attaches"; diag_file "$T/err"; }
 	echo >&5
 	exec 5>&-
 	reap "$target"
