@@ -227,7 +227,7 @@ $(OUTPUT)/tests/%_test: tests/%_test.c $(OUTPUT)/libchurn.a $(LIBS) $(OUTPUT)/.f
 
 # Those of the preload library test its objects.
 $(OUTPUT)/tests/preload_gaps_test: $(OUTPUT)/preload/gaps.o
-$(OUTPUT)/tests/preload_blocks_test: $(OUTPUT)/preload/blocks.o $(OUTPUT)/preload/filter.o
+$(OUTPUT)/tests/preload_blocks_test: $(addprefix $(OUTPUT)/preload/,blocks.o confined.o filter.o)
 
 $(LISTENER): tests/preload/listener.c $(LIBS) $(OUTPUT)/.flags | $(OUTPUT)/bpf/listener.skel.h
 	$(call msg,CC,$@)

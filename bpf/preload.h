@@ -15,6 +15,8 @@
 #define PRELOAD_HOOK_SYMBOL	"perf_churn_hook"	/* void (const struct preload_call *) */
 #define PRELOAD_FAST_SYMBOL	"perf_churn_hook_fast"	/* likewise; called instead where it is probed, too */
 #define PRELOAD_COUNTER_SYMBOL	"perf_churn_listeners"	/* unsigned short, in file-backed .data */
+#define PRELOAD_EPOCH_OFFSET	2	/* from it: unsigned short */
+#define PRELOAD_EPOCH_SHADOWED	0xffff	/* for ever: PRELOAD_SHADOWED */
 
 /* Environment of the program; unknown or damaged values count as not given. */
 #define PRELOAD_ENV_SESSION	"PERF_CHURN_SESSION"	/* hex; preload_call.session */
@@ -30,6 +32,7 @@ enum preload_kind {
 	PRELOAD_ALLOC	= 1,
 	PRELOAD_FREE	= 2,	/* of a sampled block; called before the block is given back */
 	PRELOAD_TOTALS	= 3,	/* nothing but @since: at the end of a thread or of the process */
+	PRELOAD_SHADOWED = 4,	/* another's malloc comes before ours: there will be nothing more */
 };
 
 /* Of one thread, since its hook call before; the fields are those of struct churn_totals. */

@@ -17,6 +17,9 @@ __u64 preload_period;
 /* Hooks called with an argument that cannot be read. */
 __u64 nr_unread_hooks;
 
+/* Programs that call another's malloc, which comes before the library's. */
+__u64 nr_shadowed;
+
 static __always_inline void add_since(struct churn_totals *to, const struct preload_totals *since)
 {
 	ADD(to->nr_allocs, since->nr_allocs);
@@ -99,6 +102,10 @@ int churn_hook(struct pt_regs *ctx)
 	}
 	if (!in.kind || (only_session && in.session != only_session))
 		return 0;
+	if (in.kind == PRELOAD_SHADOWED) {
+		ADD(nr_shadowed, 1);
+		return 0;
+	}
 	if (!call__init(ctx, &call, bpf_get_attach_cookie(ctx)) || !call__take(&call))
 		return 0;
 	call.at_entry = true;

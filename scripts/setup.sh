@@ -25,8 +25,8 @@ build_pkgs=(
 )
 # Programs the tests record, and tools they check the results with.
 test_pkgs=(
-	jq libc6-dbg libclang-rt-dev libxml2-utils linux-perf nodejs procps redis-server redis-tools
-	rustc sqlite3
+	jq libc6-dbg libclang-rt-dev libjemalloc2 libmimalloc2.0 libtcmalloc-minimal4 libxml2-utils
+	linux-perf musl-tools nodejs procps redis-server redis-tools rustc sqlite3
 )
 
 say() { printf 'setup: %s\n' "$*" >&2; }

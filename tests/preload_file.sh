@@ -43,9 +43,9 @@ has "it stays where it was loaded" 'NODELETE' "$T/dynamic"
 has "its thread-local storage is static" 'STATIC_TLS' "$T/dynamic"
 
 nm -D --defined-only "$L" | awk '{ print $3 }' | grep -v '^_Z' | sort | paste -sd' ' >"$T/names"
-is "it defines the family and no more" "_Exit _exit aligned_alloc calloc cfree free free_aligned_sized \
+is "it defines the family, what ends or confines a process, and no more" "_Exit _exit aligned_alloc calloc cfree free free_aligned_sized \
 free_sized malloc memalign perf_churn_hook perf_churn_hook_fast perf_churn_listeners posix_memalign \
-pvalloc realloc reallocarray valloc" "$(cat "$T/names")"
+prctl pvalloc realloc reallocarray syscall valloc" "$(cat "$T/names")"
 is "and C++'s operators" "8 new, 12 delete" \
 	"$(nm -D --defined-only "$L" | grep -c ' _Zn[wa]') new, $(nm -D --defined-only "$L" | grep -c ' _Zd[la]') delete"
 

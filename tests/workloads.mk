@@ -18,7 +18,7 @@ out := $(OUTPUT)/tests
 names := $(filter-out bump_static,$(basename $(notdir $(wildcard $(src)/*.c))))
 progs := $(addprefix $(out)/workloads/,$(names) cxx_new bump_static loop_stripped refills_static)
 corners := $(addprefix $(out)/preload/,corners corners_lib.so corners_tls.so corners_cxx.so corners_cxx \
-	bump.so own_malloc mixed rates repeat)
+	bump.so confined own_malloc mixed rates repeat)
 bench_progs := $(patsubst tools/%.c,$(OUTPUT)/%,$(wildcard tools/bench/*.c))
 bench_progs := $(bench_progs:%/gate=%/gate.so)
 

@@ -8,6 +8,7 @@
 #include "record_preload.h"
 
 #include "bpf/preload.h"
+#include "probe/hook.h"
 #include "probe/preload_fit.h"
 #include "record_opts.h"
 #include "target/preload.h"
@@ -113,7 +114,8 @@ bool record_preload__loaded(pid_t pid)
 		return false;
 	for (i = 0; i < nr && !found; i++) {
 		name = strrchr(images[i].path, '/');
-		found = name && !strcmp(name + 1, PRELOAD_LIBRARY);
+		found = name && !strcmp(name + 1, PRELOAD_LIBRARY) &&
+			!hook__is_shadowed(pid, &images[i]);
 	}
 	process_images__free(images, nr);
 	return found;
@@ -130,7 +132,7 @@ static int choose_for_pids(const struct record_opts *opts, struct record_preload
 	if (ret->wanted || opts->method != PROBE_PRELOAD)
 		return 0;
 	if (i < opts->nr_pids)
-		pr_err("Process %d has not loaded " PRELOAD_LIBRARY ": start it with 'perf churn run', or use --method=uprobe\n",
+		pr_err("Process %d has not loaded " PRELOAD_LIBRARY ", or another malloc before it: start it with 'perf churn run', or use --method=uprobe\n",
 		       opts->pids[i]);
 	else
 		pr_err("-c: a running process samples as it was started to; --method=uprobe can change that\n");

@@ -34,7 +34,7 @@ struct record_preload {
 int record_preload__choose(const struct record_opts *opts, bool launches,
 			   struct record_preload *ret);
 
-/** record_preload__loaded() - Has a running process the library? */
+/** record_preload__loaded() - Has a running process the library, and calls its malloc? */
 bool record_preload__loaded(pid_t pid);
 
 #endif /* PERF_CHURN_CMD_RECORD_PRELOAD_H */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "blocks.h"
+#include "confined.h"
 #include "filter.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -52,7 +53,8 @@ static bool open_level(const struct block_table *table, __u32 nr)
 		return false;
 	start = (unsigned long)level.buckets & ~(page_bytes - 1);
 	end = (unsigned long)(level.buckets + level.nr);
-	madvise((void *)start, end - start, MADV_POPULATE_WRITE);
+	if (!is_confined())
+		madvise((void *)start, end - start, MADV_POPULATE_WRITE);
 	__atomic_compare_exchange_n(table->nr_levels, &nr, nr + 1, false, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 	return true;

@@ -4,6 +4,7 @@
  * the stack of a call that is not sampled.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "boot.h"
 #include "calls.h"
@@ -38,7 +39,10 @@ void *our_realloc(void *old, size_t size)
 	return next.realloc(old, size);
 }
 
-/* The same as the next one, which calls realloc() in glibc, but not in others. */
+/*
+ * The same as the next one, which calls realloc() in glibc, but not in others. Whose realloc() that is
+ * decides the loader: an allocator without reallocarray() may come before us.
+ */
 static void *our_reallocarray(void *old, size_t nr, size_t size)
 {
 	size_t bytes;
@@ -47,7 +51,7 @@ static void *our_reallocarray(void *old, size_t nr, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return our_realloc(old, bytes);
+	return realloc(old, bytes);
 }
 
 void *our_memalign(size_t align, size_t size)
@@ -97,18 +101,18 @@ void our_free(void *ptr)
 		slow_free(ptr);
 }
 
-/* Of C23: what free() does is right for both. */
+/* Of C23: what free() does is right for both, and free() may be another's, too. */
 static void our_free_sized(void *ptr, size_t size)
 {
 	(void)size;
-	our_free(ptr);
+	free(ptr);
 }
 
 static void our_free_aligned_sized(void *ptr, size_t align, size_t size)
 {
 	(void)align;
 	(void)size;
-	our_free(ptr);
+	free(ptr);
 }
 
 /*

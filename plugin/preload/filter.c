@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
 #include <sys/mman.h>
 
 #include "filter.h"
@@ -58,8 +59,12 @@ void filter__stick(const void *start, size_t nr_bytes)
 		__atomic_store_n(filter__byte(ptr), FILTER_STUCK, __ATOMIC_RELAXED);
 }
 
-void filter__clear(void)
+void filter__clear(bool without_kernel)
 {
-	if (__atomic_load_n(&filter.mask, __ATOMIC_ACQUIRE))
+	if (!__atomic_load_n(&filter.mask, __ATOMIC_ACQUIRE))
+		return;
+	if (without_kernel)
+		memset(filter.bytes, 0, FILTER_BYTES);
+	else
 		madvise(filter.bytes, FILTER_BYTES, MADV_DONTNEED);
 }

@@ -56,7 +56,8 @@ void filter__stick(const void *start, size_t nr_bytes);
 
 /**
  * filter__clear() - Forget all, also what stuck.
+ * @without_kernel: Without a system call.
  */
-void filter__clear(void);
+void filter__clear(bool without_kernel);
 
 #endif /* PERF_CHURN_PRELOAD_FILTER_H */

@@ -31,12 +31,17 @@ __asm__(".pushsection .text\n"
 #endif
 	".popsection\n");
 
+void hook__last_epoch(void)
+{
+	__atomic_store_n(&perf_churn_listeners.epoch, PRELOAD_EPOCH_SHADOWED, __ATOMIC_RELAXED);
+}
+
 void hook__next_epoch(void)
 {
 	__u16 old = __atomic_load_n(&perf_churn_listeners.epoch, __ATOMIC_RELAXED), epoch;
 
 	do {
-		epoch = old + 1 ?: 1;
+		epoch = old + 1 < PRELOAD_EPOCH_SHADOWED ? old + 1 : 1;
 	} while (!__atomic_compare_exchange_n(&perf_churn_listeners.epoch, &old, epoch, false,
 					      __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }

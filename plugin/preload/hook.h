@@ -9,6 +9,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include <stddef.h>
+
 #include "bpf/preload.h"
 
 #ifdef __x86_64__
@@ -16,8 +18,8 @@
 #endif
 
 /*
- * The kernel writes @listeners, when a probe on the hook comes or goes; we write @epoch (1 or
- * more), when all threads are to look up from their work: the period has changed, or a recording
+ * The kernel writes @listeners, when a probe on the hook comes or goes; we write @epoch (never 0),
+ * when all threads are to look up from their work: the period has changed, or a recording
  * has ended. Both are compared at once.
  */
 union hook_switch {
@@ -27,6 +29,7 @@ union hook_switch {
 	};
 	__u32 word;
 };
+_Static_assert(offsetof(union hook_switch, epoch) == PRELOAD_EPOCH_OFFSET, "recorders read it");
 
 extern union hook_switch perf_churn_listeners __attribute__((visibility("protected")));
 
@@ -71,5 +74,10 @@ static inline __u16 hook__listeners(__u32 word)
  * hook__next_epoch() - Let all threads come to the slow path with their next call.
  */
 void hook__next_epoch(void);
+
+/**
+ * hook__last_epoch() - Nothing will ever be counted: for recorders that look at the process.
+ */
+void hook__last_epoch(void);
 
 #endif /* PERF_CHURN_PRELOAD_HOOK_H */

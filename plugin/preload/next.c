@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "filter.h"
 #include "next.h"
@@ -18,6 +19,7 @@ static size_t boot_used;
 static void *(*volatile look_up)(void *handle, const char *name) = dlsym;
 
 static __thread bool is_finding;
+static bool is_shadowed;
 
 static const struct {
 	const char *name;
@@ -32,10 +34,27 @@ static const struct {
 	{ "valloc", offsetof(struct next_functions, valloc) },
 	{ "pvalloc", offsetof(struct next_functions, pvalloc) },
 	{ "_exit", offsetof(struct next_functions, exit_now) },
+	{ "prctl", offsetof(struct next_functions, prctl) },
+	{ "syscall", offsetof(struct next_functions, syscall) },
 	{ "free", offsetof(struct next_functions, free) },
 };
 
 #define NAME_NR		(sizeof(names) / sizeof(names[0]))
+
+/*
+ * Whose malloc() is it that the program calls? Addresses do not tell: a program may have a stub of its
+ * own for it. Ours has no more than the buffer now.
+ */
+static void see_who_is_first(void)
+{
+	void *block = malloc(BOOT_BYTES + 1);
+
+	if (!block)
+		return;
+	if (!__atomic_load_n(&next.malloc, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&is_shadowed, true, __ATOMIC_RELAXED);
+	free(block);
+}
 
 /* What there is none of stays NULL. free comes last: it tells that all are known. */
 static void find_all(void)
@@ -45,6 +64,7 @@ static void find_all(void)
 
 	for (i = 0; i < NAME_NR; i++)
 		found[i] = look_up(RTLD_NEXT, names[i].name);
+	see_who_is_first();
 	boot__stick();
 	for (i = 0; i < NAME_NR; i++)
 		__atomic_store_n((void **)((char *)&next + names[i].offset), found[i],
@@ -65,6 +85,11 @@ bool next__find(void)
 	is_finding = false;
 	errno = saved_errno;
 	return true;
+}
+
+bool next__is_shadowed(void)
+{
+	return __atomic_load_n(&is_shadowed, __ATOMIC_RELAXED);
 }
 
 void *boot__alloc(size_t align, size_t size)

@@ -21,6 +21,9 @@ struct next_functions {
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
 	void (*exit_now)(int status);
+	int (*prctl)(int option, unsigned long arg2, unsigned long arg3, unsigned long arg4,
+		     unsigned long arg5);
+	long (*syscall)(long nr, long arg1, long arg2, long arg3, long arg4, long arg5, long arg6);
 	void (*free)(void *ptr);
 };
 
@@ -32,6 +35,13 @@ extern struct next_functions next;
  * Return: false: they cannot be known yet.
  */
 bool next__find(void);
+
+/**
+ * next__is_shadowed() - Does the program call another's malloc(), that comes before ours?
+ *
+ * Then we only get the calls of what that does not define, and count nothing.
+ */
+bool next__is_shadowed(void);
 
 /**
  * boot__alloc() - Memory from the buffer, zeroed.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * C++'s operators. Those of a C++ library call malloc and free, which count: we only pass them on.
- * An allocator that defines operators itself does not call its malloc: those are counted here. It
- * is such a one if the same object defines the next malloc.
+ * An allocator that defines operators itself need not call its malloc: those that do not are counted
+ * here. It is such a one if the same object defines the next malloc, and a trial shows what it calls:
+ * jemalloc does both.
  *
  * They are looked up at their first call. A C program that loads a C++ library later, in a scope
  * that RTLD_NEXT does not see, comes to us, too: then the library is asked by its name, and in the
@@ -14,6 +15,7 @@
 
 #include "bpf/churn.h"
 #include "calls.h"
+#include "confined.h"
 #include "next.h"
 #include "slow.h"
 
@@ -93,8 +95,10 @@ static void *find(const char *name)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 
-	if (!found)
-		found = find_in("libstdc++.so.6", name);
+	/* Loading looks for files. */
+	if (found || is_confined())
+		return found;
+	found = find_in("libstdc++.so.6", name);
 	return found ? found : find_in("libc++.so.1", name);
 }
 
@@ -106,13 +110,55 @@ static bool is_of_allocator(void *found)
 	       info.dli_fbase == allocator.dli_fbase;
 }
 
+#define TRIED_ALIGN	64UL
+#define TRIED_BYTES	64UL
+
+static bool is_aligned_new(enum new_id id)
+{
+	return id >= NEW_ALIGNED;
+}
+
+static bool is_aligned_delete(enum delete_id id)
+{
+	return id >= DELETE_ALIGNED;
+}
+
+static bool is_sized(enum delete_id id)
+{
+	return id == DELETE_SIZED || id == DELETE_ARRAY_SIZED || id == DELETE_SIZED_ALIGNED ||
+	       id == DELETE_ARRAY_SIZED_ALIGNED;
+}
+
+static bool new_comes_to_us(enum new_id id, new_function to)
+{
+	static const char nothrow;
+	size_t reference = (size_t)&nothrow, arg1 = is_aligned_new(id) ? TRIED_ALIGN : reference;
+	void *block;
+
+	thread__begin_trial();
+	block = to(TRIED_BYTES, arg1, reference);
+	next.free(block);
+	return thread__end_trial();
+}
+
+static bool delete_comes_to_us(enum delete_id id, delete_function to)
+{
+	void *block = is_aligned_delete(id) ? next.aligned_alloc(TRIED_ALIGN, TRIED_BYTES) :
+					      next.malloc(TRIED_BYTES);
+
+	thread__begin_trial();
+	/* An alignment is where a size or a reference to std::nothrow may be: nobody reads that. */
+	to(block, is_sized(id) ? TRIED_BYTES : TRIED_ALIGN, TRIED_ALIGN);
+	return thread__end_trial();
+}
+
 static __attribute__((noinline)) void find_new(enum new_id id, const char *name,
 					       new_function counted, new_function by_malloc)
 {
 	void *found = find(name);
 	new_function to = found ? (new_function)found : by_malloc;
 
-	if (found && is_of_allocator(found)) {
+	if (found && is_of_allocator(found) && !new_comes_to_us(id, to)) {
 		new_next[id] = to;
 		to = counted;
 	}
@@ -125,7 +171,7 @@ static __attribute__((noinline)) void find_delete(enum delete_id id, const char 
 	void *found = find(name);
 	delete_function to = found ? (delete_function)found : delete_by_free;
 
-	if (found && is_of_allocator(found)) {
+	if (found && is_of_allocator(found) && !delete_comes_to_us(id, to)) {
 		delete_next[id] = to;
 		to = counted;
 	}

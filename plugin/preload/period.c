@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "confined.h"
 #include "gaps.h"
 #include "hook.h"
 #include "period.h"
@@ -32,6 +33,9 @@ static __u64 cpu_time(void)
 {
 	struct timespec ts;
 
+	/* Real time needs no system call. */
+	if (is_confined())
+		return process__now();
 	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts))
 		return 0;
 	return ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;

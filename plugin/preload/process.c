@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "confined.h"
 #include "filter.h"
 #include "hook.h"
 #include "next.h"
@@ -29,7 +30,12 @@
 
 static struct process *process;
 static bool is_impossible;
-bool process_is_busy __attribute__((visibility("hidden")));
+
+/* Bit 0: some thread counts; above that, the number of trials. */
+__u32 process_is_busy __attribute__((visibility("hidden")));
+
+#define COUNTS		1U
+#define ONE_TRIAL	2U
 
 __u64 process__now(void)
 {
@@ -116,14 +122,14 @@ static void begin(struct process *p)
 
 	if (p->has_begun) {
 		p->is_forked = true;
-		filter__clear();
+		filter__clear(is_confined());
 		boot__stick();
 	}
 	p->has_begun = true;
 	period__begin(p);
 	__atomic_compare_exchange_n(&p->wiped->seq, &no_seq, seq, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
-	__atomic_store_n(&p->wiped->pid, getpid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&p->wiped->pid, is_confined() ? confined__tid() : (__u32)getpid(), __ATOMIC_RELEASE);
 }
 
 struct process *process__peek(void)
@@ -138,7 +144,8 @@ struct process *process__get(void)
 
 	if (!p) {
 		settings = settings__get();
-		if (!settings || __atomic_load_n(&is_impossible, __ATOMIC_RELAXED))
+		if (!settings || next__is_shadowed() || is_confined() ||
+		    __atomic_load_n(&is_impossible, __ATOMIC_RELAXED))
 			return NULL;
 		p = map_process(settings);
 		if (!p) {
@@ -148,15 +155,25 @@ struct process *process__get(void)
 	}
 	if (!__atomic_load_n(&p->wiped->pid, __ATOMIC_ACQUIRE))
 		begin(p);
-	__atomic_store_n(&process_is_busy, true, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&process_is_busy, COUNTS, __ATOMIC_RELAXED);
 	return p;
+}
+
+void process__begin_trial(void)
+{
+	__atomic_fetch_add(&process_is_busy, ONE_TRIAL, __ATOMIC_RELAXED);
+}
+
+void process__end_trial(void)
+{
+	__atomic_fetch_sub(&process_is_busy, ONE_TRIAL, __ATOMIC_RELAXED);
 }
 
 void process__idle(void)
 {
 	struct process *p = process__peek();
 
-	if (!__atomic_exchange_n(&process_is_busy, false, __ATOMIC_RELAXED) || !p)
+	if (!(__atomic_fetch_and(&process_is_busy, ~COUNTS, __ATOMIC_RELAXED) & COUNTS) || !p)
 		return;
 	__atomic_fetch_add(&p->recording, 1, __ATOMIC_RELAXED);
 	hook__next_epoch();

@@ -136,10 +136,16 @@ void process__idle(void);
 /* Nobody listens, and nobody has to be told. */
 static inline bool process__is_idle(void)
 {
-	extern bool process_is_busy __attribute__((visibility("hidden")));
+	extern __u32 process_is_busy __attribute__((visibility("hidden")));
 
 	return !__atomic_load_n(&process_is_busy, __ATOMIC_RELAXED);
 }
+
+/**
+ * process__begin_trial(), process__end_trial() - It is not idle meanwhile.
+ */
+void process__begin_trial(void);
+void process__end_trial(void);
 
 /**
  * process__next_seq() - A number that no other sample of the recording has.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <unistd.h>
 
+#include "confined.h"
 #include "report.h"
 #include "thread.h"
 
@@ -15,8 +16,12 @@ bool report__is_late(const struct process *p, const struct slot *slot)
 /* A child of vfork may be the first who comes here; its parent then puts its own number there. */
 bool report__is_borrowed(struct process *p)
 {
-	__u32 pid = getpid(), owner = __atomic_load_n(&p->wiped->pid, __ATOMIC_RELAXED);
+	__u32 pid, owner = __atomic_load_n(&p->wiped->pid, __ATOMIC_RELAXED);
 
+	/* Who cannot ask is not one that is about to execute something else. */
+	if (is_confined())
+		return false;
+	pid = getpid();
 	if (pid == owner)
 		return false;
 	if ((__u32)getppid() == owner)

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "confined.h"
 #include "gaps.h"
 #include "hook.h"
 #include "period.h"
@@ -133,6 +134,11 @@ static bool has_slot(void)
 	       __atomic_load_n(&thread.slot->owner, __ATOMIC_RELAXED) == thread.tid;
 }
 
+static __u32 own_tid(void)
+{
+	return is_confined() ? confined__tid() : (__u32)syscall(SYS_gettid);
+}
+
 static struct slot *get_slot(struct process *p)
 {
 	struct slot *s;
@@ -141,7 +147,7 @@ static struct slot *get_slot(struct process *p)
 		return thread.slot;
 	if (thread.is_ended)
 		return NULL;
-	thread.tid = syscall(SYS_gettid);
+	thread.tid = own_tid();
 	s = claim_slot(p);
 	if (!s)
 		return NULL;
@@ -160,7 +166,7 @@ static struct slot *get_orphans(struct process *p)
 	struct slot *s = &p->wiped->orphans;
 
 	if (!thread.tid)
-		thread.tid = syscall(SYS_gettid);
+		thread.tid = own_tid();
 	if (!s->random)
 		seed(s);
 	set_period(p, s);
@@ -179,12 +185,32 @@ static void begin_recording(struct process *p, struct slot *s)
 	period__begin(p);
 }
 
+void thread__begin_trial(void)
+{
+	thread.is_trying = true;
+	thread.was_reached = false;
+	/* All calls take the slow path. */
+	thread.seen = 0;
+	process__begin_trial();
+}
+
+bool thread__end_trial(void)
+{
+	process__end_trial();
+	thread.is_trying = false;
+	return thread.was_reached;
+}
+
 struct slot *thread__slot(struct process **ret)
 {
 	__u32 word = hook__word();
 	struct process *p;
 	struct slot *s;
 
+	if (thread.is_trying) {
+		thread.was_reached = true;
+		return NULL;
+	}
 	if (!hook__listeners(word)) {
 		process__idle();
 		return NULL;

@@ -15,6 +15,7 @@
  * @seen: The switch's word (hook.h) when the thread looked up; never of one that has no listeners.
  * @rounds: Of thread-specific data's destructors that have been.
  * @is_ended: The last round was: slots are no longer for this thread.
+ * @is_trying, @was_reached: Of thread__begin_trial().
  * @tid: Its id, since it has had a slot.
  * @slot: Valid while @seen is the switch's word.
  */
@@ -22,6 +23,8 @@ struct thread {
 	__u32 seen;
 	__u16 rounds;
 	bool is_ended;
+	bool is_trying;
+	bool was_reached;
 	__u32 tid;
 	struct slot *slot;
 };
@@ -35,6 +38,15 @@ extern __thread struct thread thread __attribute__((visibility("hidden")));
  * Return: Where to count, or NULL: nobody listens.
  */
 struct slot *thread__slot(struct process **ret);
+
+/**
+ * thread__begin_trial(), thread__end_trial() - Does what this thread calls in between come to us? It is
+ * not counted.
+ *
+ * Return: It does.
+ */
+void thread__begin_trial(void);
+bool thread__end_trial(void);
 
 /**
  * thread__draw() - Is this call a sample? Moves the countdowns, but does not count the call.

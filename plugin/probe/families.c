@@ -11,18 +11,44 @@
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
-static const struct family_function c_functions[] = {
-	{ "malloc",		CHURN_FN_MALLOC,		1, NULL },
-	{ "calloc",		CHURN_FN_CALLOC,		2, NULL },
-	{ "realloc",		CHURN_FN_REALLOC,		2, NULL },
-	{ "reallocarray",	CHURN_FN_NONE,			3, "realloc" },
-	{ "memalign",		CHURN_FN_MEMALIGN,		2, NULL },
-	{ "aligned_alloc",	CHURN_FN_ALIGNED_ALLOC,		2, NULL },
-	{ "posix_memalign",	CHURN_FN_POSIX_MEMALIGN,	3, NULL },
-	{ "valloc",		CHURN_FN_VALLOC,		1, NULL },
-	{ "pvalloc",		CHURN_FN_PVALLOC,		1, NULL },
-	{ "free",		CHURN_FN_FREE,			1, NULL },
-	{ "cfree",		CHURN_FN_FREE,			1, NULL },
+#define C_FUNCTIONS \
+	{ "malloc",		CHURN_FN_MALLOC,		1, NULL }, \
+	{ "calloc",		CHURN_FN_CALLOC,		2, NULL }, \
+	{ "realloc",		CHURN_FN_REALLOC,		2, NULL }, \
+	{ "reallocarray",	CHURN_FN_NONE,			3, "realloc" }, \
+	{ "memalign",		CHURN_FN_MEMALIGN,		2, NULL }, \
+	{ "aligned_alloc",	CHURN_FN_ALIGNED_ALLOC,		2, NULL }, \
+	{ "posix_memalign",	CHURN_FN_POSIX_MEMALIGN,	3, NULL }, \
+	{ "valloc",		CHURN_FN_VALLOC,		1, NULL }, \
+	{ "pvalloc",		CHURN_FN_PVALLOC,		1, NULL }, \
+	{ "free",		CHURN_FN_FREE,			1, NULL }, \
+	{ "cfree",		CHURN_FN_FREE,			1, NULL }
+
+static const struct family_function c_functions[] = { C_FUNCTIONS };
+
+/* Of an allocator that has C++'s operators, too: all take the size, or the block, first. */
+static const struct family_function c_and_cxx_functions[] = {
+	C_FUNCTIONS,
+	{ "_Znwm", CHURN_FN_MALLOC, 1, NULL },
+	{ "_Znam", CHURN_FN_MALLOC, 1, NULL },
+	{ "_ZnwmRKSt9nothrow_t", CHURN_FN_MALLOC, 1, NULL },
+	{ "_ZnamRKSt9nothrow_t", CHURN_FN_MALLOC, 1, NULL },
+	{ "_ZnwmSt11align_val_t", CHURN_FN_MALLOC, 1, NULL },
+	{ "_ZnamSt11align_val_t", CHURN_FN_MALLOC, 1, NULL },
+	{ "_ZnwmSt11align_val_tRKSt9nothrow_t", CHURN_FN_MALLOC, 1, NULL },
+	{ "_ZnamSt11align_val_tRKSt9nothrow_t", CHURN_FN_MALLOC, 1, NULL },
+	{ "_ZdlPv", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdaPv", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdlPvm", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdaPvm", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdlPvRKSt9nothrow_t", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdaPvRKSt9nothrow_t", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdlPvSt11align_val_t", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdaPvSt11align_val_t", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdlPvmSt11align_val_t", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdaPvmSt11align_val_t", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdlPvSt11align_val_tRKSt9nothrow_t", CHURN_FN_FREE, 1, NULL },
+	{ "_ZdaPvSt11align_val_tRKSt9nothrow_t", CHURN_FN_FREE, 1, NULL },
 };
 
 /* glibc's malloc/malloc.c, all versions; arena.c and, in old ones, hooks.c are included by it. */
@@ -83,8 +109,8 @@ static const struct family families[] = {
 	},
 	{
 		.name = "generic",
-		.functions = c_functions,
-		.nr_functions = ARRAY_SIZE(c_functions),
+		.functions = c_and_cxx_functions,
+		.nr_functions = ARRAY_SIZE(c_and_cxx_functions),
 		.slow = other_slow,
 		.may_forward = true,
 	},

@@ -9,6 +9,7 @@
 #include "elf_file.h"
 #include "hook.h"
 #include "probe.h"
+#include "target/process.h"
 
 static const char *const hooks[] = { PRELOAD_HOOK_SYMBOL, PRELOAD_FAST_SYMBOL };
 
@@ -51,6 +52,21 @@ static int describe_sites(const struct elf_file *file, const struct hook_vaddrs 
 	for (size_t i = 0; i < NR_HOOKS && !err; i++)
 		err = describe_site(file, hooks[i], found->vaddrs[i], &img->sites[img->nr_sites++]);
 	return err;
+}
+
+bool hook__is_shadowed(pid_t pid, const struct process_image *library)
+{
+	struct elf_file *file;
+	__u16 epoch = 0;
+	__u64 offset;
+	int err = elf_file__open(library->open_path, &file);
+
+	if (err)
+		return false;
+	err = elf_file__variable(file, PRELOAD_COUNTER_SYMBOL, &offset) ?:
+	      process__read_variable(pid, library->path, offset + PRELOAD_EPOCH_OFFSET, &epoch, sizeof(epoch));
+	elf_file__close(file);
+	return !err && epoch == PRELOAD_EPOCH_SHADOWED;
 }
 
 int hook_image__new(const struct elf_file *file, const char *name, struct probe_image **ret)

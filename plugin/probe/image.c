@@ -80,15 +80,6 @@ static const struct match *find_match_at(const struct scan *scan, __u64 vaddr)
 	return NULL;
 }
 
-static bool defines(const struct scan *scan, __u32 fn)
-{
-	for (size_t i = 0; i < scan->nr_matches; i++) {
-		if (scan->family->functions[scan->matches[i].idx].fn == fn)
-			return true;
-	}
-	return false;
-}
-
 static bool scan_family(const struct elf_file *file, const struct family *family, struct scan *scan)
 {
 	const char *soname = elf_file__soname(file);
@@ -98,7 +89,7 @@ static bool scan_family(const struct elf_file *file, const struct family *family
 	scan->is_proven = (!family->marker && !family->soname) ||
 			  (family->soname && soname && !strcmp(family->soname, soname));
 	elf_file__each_function(file, match_function, scan);
-	return scan->is_proven && defines(scan, CHURN_FN_MALLOC) && defines(scan, CHURN_FN_FREE);
+	return scan->is_proven && find_match(scan, "malloc") && find_match(scan, "free");
 }
 
 static bool find_family(const struct elf_file *file, struct scan *scan)

@@ -36,7 +36,8 @@ bool maps_entry__parse(char *line, struct maps_entry *ret)
 	path += strspn(path, " ");
 	unescape_newlines(path);
 	*ret = (struct maps_entry){
-		.start = start, .end = end, .pgoff = pgoff, .is_executable = prot[2] == 'x',
+		.start = start, .end = end, .pgoff = pgoff,
+		.is_writable = prot[1] == 'w', .is_executable = prot[2] == 'x',
 		.dev = makedev(dev_major, dev_minor), .ino = ino, .path = path,
 	};
 	return true;

@@ -15,7 +15,7 @@
  */
 struct maps_entry {
 	__u64 start, end, pgoff;
-	bool is_executable;
+	bool is_executable, is_writable;
 	__u64 dev, ino;
 	const char *path;
 };

@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -363,4 +364,55 @@ int process__images(pid_t pid, struct process_image **ret, size_t *ret_nr)
 	*ret = list.images;
 	*ret_nr = list.nr_images;
 	return 0;
+}
+
+/* Where the process has what stands at @offset of the file. */
+static int find_writable(FILE *maps, const char *path, __u64 offset, __u64 *ret)
+{
+	struct maps_entry entry;
+	size_t nr_alloc = 0;
+	char *line = NULL;
+	int err = -ENOENT;
+
+	while (err && getline(&line, &nr_alloc, maps) > 0) {
+		if (!maps_entry__parse(line, &entry) || !entry.is_writable || strcmp(entry.path, path) ||
+		    offset < entry.pgoff || offset - entry.pgoff >= entry.end - entry.start)
+			continue;
+		*ret = entry.start + (offset - entry.pgoff);
+		err = 0;
+	}
+	free(line);
+	return err;
+}
+
+static int read_memory(pid_t pid, __u64 addr, void *buf, size_t nr_bytes)
+{
+	ssize_t nr_read;
+	char path[64];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	nr_read = pread(fd, buf, nr_bytes, addr);
+	if (nr_read < 0)
+		err = -errno;
+	else if ((size_t)nr_read < nr_bytes)
+		err = -EIO;
+	close(fd);
+	return err;
+}
+
+int process__read_variable(pid_t pid, const char *path, __u64 offset, void *buf, size_t nr_bytes)
+{
+	FILE *maps;
+	__u64 addr;
+	int err = open_maps(pid, &maps);
+
+	if (err)
+		return err;
+	err = find_writable(maps, path, offset, &addr);
+	fclose(maps);
+	return err ?: read_memory(pid, addr, buf, nr_bytes);
 }

@@ -50,4 +50,13 @@ struct process_image {
 int process__images(pid_t pid, struct process_image **ret, size_t *ret_nr);
 void process_images__free(struct process_image *images, size_t nr);
 
+/**
+ * process__read_variable() - What a process has in a variable of a file that it maps.
+ * @path: As in struct process_image.
+ * @offset: Of the variable in the file.
+ *
+ * Return: 0, -ENOENT when that is not mapped writable, or the errno of open(2) or pread(2).
+ */
+int process__read_variable(pid_t pid, const char *path, __u64 offset, void *buf, size_t nr_bytes);
+
 #endif /* PERF_CHURN_TARGET_PROCESS_H */

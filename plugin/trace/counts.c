@@ -143,6 +143,11 @@ __u64 probes__nr_unread(const struct probes *p)
 	return p->bpf.skel->bss->nr_unread_hooks;
 }
 
+__u64 probes__nr_shadowed(const struct probes *p)
+{
+	return p->bpf.skel->bss->nr_shadowed;
+}
+
 __u64 probes__nr_uncounted(const struct probes *p)
 {
 	return p->bpf.skel->bss->nr_uncounted;

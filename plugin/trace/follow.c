@@ -178,7 +178,7 @@ bool follow__next_note(struct follow *f, struct follow_note *ret)
 
 size_t follow__nr_unhooked(const struct follow *f)
 {
-	return f->hooked ? hooked__nr_without(f->hooked) : 0;
+	return f->hooked ? hooked__nr_without(f->hooked) + probes__nr_shadowed(f->probes) : 0;
 }
 
 size_t follow__nr_images(const struct follow *f)

@@ -241,6 +241,9 @@ void probes__drop_totals(struct probes *p, pid_t pid);
 /** probes__nr_unread() - Calls of the preload library's hook that could not be read. */
 __u64 probes__nr_unread(const struct probes *p);
 
+/** probes__nr_shadowed() - Programs with another's malloc before that of the preload library. */
+__u64 probes__nr_shadowed(const struct probes *p);
+
 /** probes__nr_uncounted() - Hits of processes for which the totals map had no room. */
 __u64 probes__nr_uncounted(const struct probes *p);
 
