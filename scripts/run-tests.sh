@@ -9,7 +9,7 @@
 #                           ok N - name / not ok N - name / ok N - name # SKIP why
 #
 # A test file may say in a comment line of its own
-#   # timeout: SECONDS      instead of 120 (unit) or 300 (integration)
+#   # timeout: SECONDS      instead of 120 (unit) or 300 (integration); five times as long with SAN=1
 #   # needs: record         skipped where scripts/can-record.sh says why not
 #
 # TEST=NAME runs one of them: a name as printed, its last part, or a shell pattern.
@@ -110,6 +110,7 @@ run_logged() {
 	local name=$1 status
 
 	limit=$2
+	[ "${SAN:-0}" != 1 ] || limit=$((limit * 5))
 	shift 2
 	log=$logs/${name//\//_}.log
 	timeout -k 10 "$limit" "$@" </dev/null >"$log" 2>&1

@@ -22,9 +22,9 @@ test_one()
 {
 	local target other
 
-	spawn "$WL/loop" -s 60 >/dev/null
+	spawn "$WL/loop" -s 600 >/dev/null
 	target=$spawned
-	spawn "$WL/loop" -s 60 -i 50 >"$T/other.out"
+	spawn "$WL/loop" -s 600 -i 50 >"$T/other.out"
 	other=$spawned
 	sleep 0.3
 	spawn perf-churn record --budget none -c 100 -p "$target" -o "$T/data" -- sleep 1.5 2>"$T/err"
@@ -54,16 +54,21 @@ test_one()
 	reap "$other"
 }
 
+# The target ends when it is recorded, however long that took to begin.
 test_ends_first()
 {
 	local target
 
-	spawn "$WL/loop" -s 3 >/dev/null
+	spawn "$WL/loop" -s 600 >/dev/null
 	target=$spawned
-	recorded "the target ends first" --budget none -c 100 -p "$target" -o "$T/data" || return
-	closing "the target ends first: so does the recording"
+	spawn perf-churn record --budget none -c 100 -p "$target" -o "$T/data" 2>"$T/err"
+	wait_for 30 text_is "$target" patched
+	kill "$target"
 	reap "$target"
-	is "the target ends first: with its status" 0 $?
+	is "the target ends first: by our SIGTERM" 143 $?
+	reap "$spawned"
+	is "the target ends first: the recorder's status" 0 $?
+	closing "the target ends first: so does the recording"
 }
 
 # Threads that are there, and threads that come.
@@ -71,7 +76,7 @@ test_threads()
 {
 	local target nr
 
-	spawn "$WL/loop" -s 30 -t 3 >/dev/null
+	spawn "$WL/loop" -s 600 -t 3 >/dev/null
 	target=$spawned
 	sleep 0.3
 	recorded "threads" --budget none -c 100 -p "$target" -o "$T/data" -- sleep 0.7 &&
@@ -80,11 +85,17 @@ test_threads()
 	kill "$target"
 	reap "$target"
 
-	spawn /bin/sh -c "sleep 3; '$WL/threads4' 2000; '$WL/exact23'; true"
+	mkfifo "$T/go"
+	exec 5<>"$T/go"
+	spawn /bin/sh -c "read -r go; '$WL/threads4' 2000; '$WL/exact23'; true" <&5
 	target=$spawned
-	sleep 0.2
-	recorded "children" --method uprobe-event -c 1 -p "$target" -o "$T/data" || return
+	spawn perf-churn record --method uprobe-event -c 1 -p "$target" -o "$T/data" 2>"$T/err"
+	wait_for 30 text_is "$target" patched
+	echo >&5
+	exec 5>&-
 	reap "$target"
+	reap "$spawned"
+	is "children: the recorder's status" 0 $?
 	nr=$("$PERF" script -i "$T/data" --comm threads4 -F event,ip,sym -G 2>/dev/null | grep -c 'churn:alloc.*one_batch')
 	is "children and threads that come later are followed" 20000 "$nr"
 	nr=$("$PERF" script -i "$T/data" --comm exact23 -F event,ip,sym -G 2>/dev/null | grep -c 'churn:alloc.*leaf')
@@ -95,7 +106,7 @@ test_system()
 {
 	local target
 
-	spawn "$WL/loop" -s 30 -b 48 >/dev/null
+	spawn "$WL/loop" -s 600 -b 48 >/dev/null
 	target=$spawned
 	sleep 0.2
 	if recorded "-a" --budget none -a -c 100 -o "$T/data" -- sleep 0.5; then

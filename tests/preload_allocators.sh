@@ -82,7 +82,7 @@ test_shadowed()
 
 	recorded "$name" --method preload -o "$T/data" -- env LD_PRELOAD="$preload:$LIB" "$WL/exact23" &&
 		has "$name comes first: that is said" '^1 program ran without the preload library' "$T/err"
-	LD_PRELOAD=$preload:$LIB spawn "$WL/loop" -s 30 -i 100 >"$T/loop.out"
+	LD_PRELOAD=$preload:$LIB spawn "$WL/loop" -s 600 -i 100 >"$T/loop.out"
 	target=$spawned
 	wait_for 10 test -s "$T/loop.out"
 	recorded "$name, attached" -c 1000 -p "$target" -o "$T/data" -- sleep 0.3 &&

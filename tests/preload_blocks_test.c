@@ -23,7 +23,7 @@ FIXTURE_SETUP(blocks)
 	self->table.buckets = calloc(self->table.nr_buckets, sizeof(*self->table.buckets));
 	ASSERT_NE(NULL, self->table.buckets);
 	ASSERT_TRUE(filter__map());
-	filter__clear();
+	filter__clear(false);
 	memset(&self->rec, 0, sizeof(self->rec));
 }
 
@@ -152,7 +152,7 @@ TEST_F(blocks, filter_counts_until_it_sticks)
 	for (i = 0; i < 2 * FILTER_STUCK; i++)
 		filter__remove(0x3000);
 	EXPECT_TRUE(filter__has((void *)0x3000));
-	filter__clear();
+	filter__clear(false);
 	EXPECT_FALSE(filter__has((void *)0x3000));
 }
 

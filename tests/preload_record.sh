@@ -130,7 +130,7 @@ test_attach()
 {
 	local target first
 
-	LD_PRELOAD=$LIB spawn "$WL/loop" -s 30 -i 100 >"$T/loop.out"
+	LD_PRELOAD=$LIB spawn "$WL/loop" -s 600 -i 100 >"$T/loop.out"
 	target=$spawned
 	wait_for 10 test -s "$T/loop.out"
 	recorded "attached" -p "$target" -o "$T/data" -- sleep 1 || return
