@@ -4,7 +4,8 @@
 # bench.sh - what recording costs on this machine: a loop of malloc/free pairs, and a program that
 # works between its allocations, each without and with the recorder. Then perf churn and other tools side by
 # side, on real programs (tools/bench/compare); what the preload library costs (bench-preload.sh), callchains
-# (bench-stacks.sh), and what -z does (bench-compress.sh).
+# (bench-stacks.sh), and what -z does (bench-compress.sh). At last, whether the savings that the report states
+# are true (tools/bench/savings).
 #
 #   RUNS      runs of each, the median is shown (default: 5)
 #   COMPARE   options of tools/bench/compare, such as "--tools bare,preload --workloads jq,pairs --runs 7"
@@ -67,3 +68,5 @@ RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-preload.sh
 echo
 RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-stacks.sh
 RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-compress.sh
+echo
+OUTPUT=$OUTPUT tools/bench/savings --runs "$RUNS"
