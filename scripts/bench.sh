@@ -5,7 +5,7 @@
 # works between its allocations, each without and with the recorder. Then perf churn and other tools side by
 # side, on real programs (tools/bench/compare); what the preload library costs (bench-preload.sh), callchains
 # (bench-stacks.sh), what -z does (bench-compress.sh), and how right recordings under a budget are
-# (bench-budget.sh).
+# (bench-budget.sh). At last, whether the savings that the report states are true (tools/bench/savings).
 #
 #   RUNS      runs of each, the median is shown (default: 5)
 #   COMPARE   options of tools/bench/compare, such as "--tools bare,preload --workloads jq,pairs --runs 7"
@@ -69,3 +69,5 @@ echo
 RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-stacks.sh
 RUNS=$RUNS OUTPUT=$OUTPUT scripts/bench-compress.sh
 RUNS=20 OUTPUT=$OUTPUT scripts/bench-budget.sh
+echo
+OUTPUT=$OUTPUT tools/bench/savings --runs "$RUNS"

@@ -16,7 +16,10 @@ CXX ?= g++
 src := tests/workloads
 out := $(OUTPUT)/tests
 names := $(filter-out bump_static,$(basename $(notdir $(wildcard $(src)/*.c))))
-progs := $(addprefix $(out)/workloads/,$(names) cxx_new bump_static loop_stripped refills_static)
+cxx_names := $(basename $(notdir $(wildcard $(src)/*.cpp)))
+# pair_X.freelist and pair_X.fixed: the same program with its churn taken away.
+twins := $(foreach name,$(filter pair_%,$(names) $(cxx_names)),$(name).freelist $(name).fixed)
+progs := $(addprefix $(out)/workloads/,$(names) $(cxx_names) $(twins) bump_static loop_stripped refills_static)
 corners := $(addprefix $(out)/preload/,corners corners_lib.so corners_tls.so corners_cxx.so corners_cxx \
 	bump.so confined own_malloc mixed rates repeat)
 bench_progs := $(patsubst tools/%.c,$(OUTPUT)/%,$(wildcard tools/bench/*.c))
@@ -40,13 +43,30 @@ workloads: $(progs) stacks $(out)/counter.so $(out)/counter_dump $(out)/with_cou
 $(out)/workloads:
 	$(Q)mkdir -p $@
 
-$(out)/workloads/%: $(src)/%.c $(src)/workload.h tests/workloads.mk | $(out)/workloads
-	$(call msg,CC)
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WL_FLAGS) -o $@ $<
+wl_deps := $(src)/workload.h $(src)/freelist.h tests/workloads.mk
+wl_cc = $(CC) -std=gnu11 -D_GNU_SOURCE $(WL_FLAGS)
+wl_cxx = $(CXX) -std=c++17 $(WL_FLAGS)
 
-$(out)/workloads/%: $(src)/%.cpp tests/workloads.mk | $(out)/workloads
+$(out)/workloads/%: $(src)/%.c $(wl_deps) | $(out)/workloads
+	$(call msg,CC)
+	$(Q)$(wl_cc) -o $@ $<
+
+$(out)/workloads/%: $(src)/%.cpp $(wl_deps) | $(out)/workloads
 	$(call msg,CXX)
-	$(Q)$(CXX) -std=c++17 $(WL_FLAGS) -o $@ $<
+	$(Q)$(wl_cxx) -o $@ $<
+
+# wl_twin SUFFIX,MACRO
+define wl_twin
+$(out)/workloads/%.$(1): $(src)/%.c $(wl_deps) | $(out)/workloads
+	$$(call msg,CC)
+	$$(Q)$$(wl_cc) -D$(2) -o $$@ $$<
+
+$(out)/workloads/%.$(1): $(src)/%.cpp $(wl_deps) | $(out)/workloads
+	$$(call msg,CXX)
+	$$(Q)$$(wl_cxx) -D$(2) -o $$@ $$<
+endef
+$(eval $(call wl_twin,freelist,FREELIST))
+$(eval $(call wl_twin,fixed,FIXED))
 
 $(out)/workloads/bump_static: $(src)/bump_static.c tests/workloads.mk | $(out)/workloads
 	$(call msg,CC)

@@ -38,7 +38,7 @@ static inline uint64_t now_ns(void)
 
 static inline void sleep_ns(uint64_t ns)
 {
-	struct timespec ts = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+	struct timespec ts = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
 
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL);
 }
