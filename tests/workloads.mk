@@ -16,7 +16,8 @@ CXX ?= g++
 src := tests/workloads
 out := $(OUTPUT)/tests
 names := $(filter-out bump_static,$(basename $(notdir $(wildcard $(src)/*.c))))
-progs := $(addprefix $(out)/workloads/,$(names) cxx_new bump_static loop_stripped)
+cxx_names := $(basename $(notdir $(wildcard $(src)/*.cpp)))
+progs := $(addprefix $(out)/workloads/,$(names) $(cxx_names) bump_static loop_stripped)
 corners := $(addprefix $(out)/preload/,corners corners_lib.so corners_tls.so corners_cxx.so corners_cxx \
 	bump.so own_malloc mixed rates repeat)
 bench_progs := $(patsubst tools/%.c,$(OUTPUT)/%,$(wildcard tools/bench/*.c))

@@ -6,8 +6,6 @@
 /* Of pairs; of frees that follow another: four frees a run. */
 #define CLEAR_SHARE	0.9
 #define BATCH_SHARE	0.75
-/* Above this error it is not even known to be mixed. */
-#define MAX_ERROR	0.1
 
 static struct order_thread *find_thread(struct order *o, __u32 tid)
 {
@@ -72,7 +70,9 @@ enum free_order order__judge(const struct order *o)
 		return FREE_ORDER_LIFO;
 	if (surely_below(&lifo, 1 - CLEAR_SHARE))
 		return FREE_ORDER_FIFO;
-	return lifo.error < MAX_ERROR && !isnan(lifo.value) ? FREE_ORDER_MIXED : FREE_ORDER_UNKNOWN;
+	if (surely_above(&lifo, 1 - CLEAR_SHARE) && surely_below(&lifo, CLEAR_SHARE))
+		return FREE_ORDER_MIXED;
+	return FREE_ORDER_UNKNOWN;
 }
 
 double order__batch_blocks(const struct order *o)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <string.h>
 
+#include "names.h"
 #include "perfdata/reader.h"
 #include "ranges.h"
 #include "roles.h"
@@ -32,7 +33,8 @@ static int take_range(void *ctx, const struct pdsample *s)
 		++*pass->nr_bad;
 		return 0;
 	}
-	pass->nr++;
+	/* The preload library hands calls on. */
+	pass->nr += !names__is_own_library(in.object);
 	pass->nr_glibc += is_glibc(in.object);
 	range = (struct machine_range){
 		.path = in.object, .build_id_bytes = in.build_id_bytes,

@@ -12,7 +12,7 @@ struct roles;
 /**
  * ranges__read() - Tell the machine where allocators have their code.
  * @nr_bad: Counts samples that could not be decoded.
- * @all_glibc: Whether all of them are glibc's; false without any.
+ * @all_glibc: Whether all of them are glibc's, our own aside; false without any.
  *
  * They stand at the end of the file, but addresses are resolved from its beginning: this is a pass
  * of its own over the file, if it has such an event.
