@@ -442,7 +442,7 @@ TEST_F(shape, of_a_small_buffer_that_its_function_frees)
 	EXPECT_EQ(0.25, s->slack.value);
 	EXPECT_EQ(1, s->own_frame.value);
 	EXPECT_EQ(0, s->own_frame.error);
-	EXPECT_EQ(0, s->caller_frame.value);
+	EXPECT_EQ(1, s->caller_frame.value);
 	EXPECT_EQ(0, s->cross_thread.value);
 	EXPECT_EQ(FREE_ORDER_UNKNOWN, s->order);
 	EXPECT_EQ(1, s->nr_lives);

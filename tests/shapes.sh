@@ -51,7 +51,7 @@ for name in ("make", "push", "build"):
     near(name, "same_frame_percent", 0)
     near(name, "caller_frame_percent", 100)
 near("copy", "same_frame_percent", 80)
-near("copy", "caller_frame_percent", 20)
+near("copy", "caller_frame_percent", 100)
 for name in sites:
     if name not in ("grow",):
         near(name, "cross_thread_percent", 0)

@@ -18,7 +18,7 @@
 
 struct stacks;
 
-/** enum frame_left - What was left of the stack that allocated. */
+/** enum frame_left - What was left of the stack that allocated; the more, the larger. */
 enum frame_left {
 	FRAME_LEFT_UNKNOWN,	/* a stack does not reach its thread's start */
 	FRAME_LEFT_NONE,

@@ -106,7 +106,7 @@ static void add_frame(struct shape *s, const struct stacks *stacks, const struct
 	if (left == FRAME_LEFT_UNKNOWN)
 		return;
 	share_sum__add(&s->own_frame, f->weight, left == FRAME_LEFT_OWN);
-	share_sum__add(&s->caller_frame, f->weight, left == FRAME_LEFT_CALLER);
+	share_sum__add(&s->caller_frame, f->weight, left >= FRAME_LEFT_CALLER);
 }
 
 int shape__add_free(struct shape *s, const struct stacks *stacks, const struct shape_free *f)

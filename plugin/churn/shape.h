@@ -105,7 +105,7 @@ struct report_growth {
  * @cross_thread: Share of frees by another thread.
  * @own_frame: Share of frees, by free(), while the frame of the site's function was there
  *	(frames.h).
- * @caller_frame: While that of its caller was, but not its own.
+ * @caller_frame: While that of its caller was; @own_frame is part of it.
  * @lifo: Share of pairs that lived at a time of which the younger goes first.
  * @batch: Share of frees, by the thread that allocated, that follow one without allocation between.
  * @batch_blocks: Frees in a row.
