@@ -240,8 +240,8 @@ TEST_F(advice, arena)
 	self->shape.batch_blocks = 5000;
 	ASSERT_EQ(1, find(self));
 	EXPECT_EQ(ADVICE_ARENA, self->got[0].kind);
-	EXPECT_STREQ("take them from an arena and drop it as a whole: some 5000 blocks of 100 B freed "
-		     "at a time by drop_line; saves at least 11.3 +- 0.4 % CPU", self->got[0].text);
+	EXPECT_STREQ("take them from an arena and drop it as a whole: some 5000 blocks of 100 B "
+		     "freed at a time by drop_line; saves at least 11.3 +- 0.4 % CPU", self->got[0].text);
 	self->shape.batch_blocks = ADVICE_ARENA_BLOCKS - 1;
 	EXPECT_FALSE(gives(self, ADVICE_ARENA));
 }
@@ -257,8 +257,9 @@ TEST_F(advice, pool)
 	make_poolable(self);
 	ASSERT_EQ(1, find(self));
 	EXPECT_EQ(ADVICE_POOL, self->got[0].kind);
-	EXPECT_STREQ("keep freed ones in a freelist or pool: 100.0 % of one size, 90 % live less than "
-		     "3.1 us, 1900000 a second; saves at least 11.3 +- 0.4 % CPU", self->got[0].text);
+	EXPECT_STREQ("keep freed ones in a freelist or pool: 100.0 % of one size, 90 % live less "
+		     "than 3.1 us, 1900000 a second; saves at least 11.3 +- 0.4 % CPU",
+		     self->got[0].text);
 	self->shape.same_size = e(1, 0.03);
 	EXPECT_FALSE(gives(self, ADVICE_POOL));
 	make_poolable(self);
@@ -295,8 +296,8 @@ TEST_F(advice, cross_thread)
 	ASSERT_EQ(1, find(self));
 	EXPECT_EQ(ADVICE_CROSS_THREAD, self->got[0].kind);
 	EXPECT_TRUE(isnan(self->got[0].saving.value));
-	EXPECT_STREQ("hand them back to the thread that allocates, to use them again: 97.0 % are freed "
-		     "by another one, 5.2 % CPU in free", self->got[0].text);
+	EXPECT_STREQ("hand them back to the thread that allocates, to use them again: 97.0 % are "
+		     "freed by another one, 5.2 % CPU in free", self->got[0].text);
 	self->shape.cross_thread = e(0.6, 0.06);
 	EXPECT_FALSE(gives(self, ADVICE_CROSS_THREAD));
 }
@@ -362,12 +363,13 @@ TEST(not_churn)
 	ASSERT_TRUE(advice__not_churn(&p, &got));
 	EXPECT_EQ(ADVICE_NOT_CHURN, got.kind);
 	EXPECT_STREQ("not churn", advice__name(got.kind));
-	EXPECT_STREQ("not churn: 0.8 +- 0.1 % of the CPU is for the heap, look elsewhere: 98.7 % is "
-		     "compute, 41.0 % in crunch", got.text);
+	EXPECT_STREQ("not churn: 0.8 +- 0.1 % of the CPU is for the heap, look elsewhere: "
+		     "98.7 % is compute, 41.0 % in crunch", got.text);
 	p.compute = estimate__unknown();
 	p.hottest = NULL;
 	ASSERT_TRUE(advice__not_churn(&p, &got));
-	EXPECT_STREQ("not churn: 0.8 +- 0.1 % of the CPU is for the heap, look elsewhere", got.text);
+	EXPECT_STREQ("not churn: 0.8 +- 0.1 % of the CPU is for the heap, look elsewhere",
+		     got.text);
 	p.cost.cpu = e(1.8, 0.2);
 	EXPECT_FALSE(advice__not_churn(&p, &got));
 	p.cost.cpu = estimate__unknown();

@@ -196,7 +196,7 @@ static void go_up_and_down(FIXTURE_DATA(order) *self, const FIXTURE_VARIANT(orde
 
 static void go_on(FIXTURE_DATA(order) *self, const FIXTURE_VARIANT(order) *variant, __u64 *held)
 {
-	/* Which of the held ones goes: the oldest, the only one, or by a generator of low quality. */
+	/* Which of the held ones goes: the oldest, the only one, or any. */
 	static unsigned int state = 12345;
 	unsigned int i = 0;
 
@@ -217,7 +217,7 @@ TEST_F(order, is_found)
 	for (i = 0; i < 3000; i++) {
 		if (variant->pattern == STACK)
 			go_up_and_down(self, variant);
-		else if (variant->pattern == ALL_AT_ONCE || variant->pattern == ALL_AT_ONCE_BACKWARDS)
+		else if (variant->want == FREE_ORDER_BATCH)
 			go_in_batches(self, variant);
 		else
 			go_on(self, variant, held);
@@ -266,7 +266,7 @@ FIXTURE_TEARDOWN(frames)
 	names__free(self->names);
 }
 
-/* "leaf:1 mid:2 main:3 _start:4": functions, each with a letter for the address in it; +: inlined. */
+/* "leaf:1 main:3 _start:4": functions, each with a letter for the address; +: inlined. */
 FIXTURE_VARIANT(frames) {
 	const char *alloc, *free;
 	enum frame_left want;
@@ -287,22 +287,23 @@ FRAMES(freed_by_the_callers_caller, "make:1 parse:1 main:3 _start:4", "drop:1 ma
        FRAME_LEFT_NONE);
 FRAMES(called_from_elsewhere, "parse:1 main:3 _start:4", "parse:2 main:8 _start:4",
        FRAME_LEFT_CALLER);
-FRAMES(same_function_of_another_thread, "work:1 run:2 start_thread:1", "work:1 run:7 start_thread:2",
-       FRAME_LEFT_NONE);
+FRAMES(same_function_of_another_thread, "work:1 run:2 start_thread:1",
+       "work:1 run:7 start_thread:2", FRAME_LEFT_NONE);
 FRAMES(recursion_deeper_down, "walk:1 main:3 _start:4", "walk:9 walk:5 main:3 _start:4",
        FRAME_LEFT_OWN);
 FRAMES(recursion_further_up, "walk:1 walk:5 main:3 _start:4", "walk:9 main:3 _start:4",
        FRAME_LEFT_CALLER);
-FRAMES(inlined_in_the_same_frame, "+make:1 parse:1 main:3 _start:4", "+make:2 parse:2 main:3 _start:4",
-       FRAME_LEFT_OWN);
-FRAMES(inlined_but_freed_by_its_caller, "+make:1 parse:1 main:3 _start:4", "parse:2 main:3 _start:4",
-       FRAME_LEFT_CALLER);
+FRAMES(inlined_in_the_same_frame, "+make:1 parse:1 main:3 _start:4",
+       "+make:2 parse:2 main:3 _start:4", FRAME_LEFT_OWN);
+FRAMES(inlined_but_freed_by_its_caller, "+make:1 parse:1 main:3 _start:4",
+       "parse:2 main:3 _start:4", FRAME_LEFT_CALLER);
 FRAMES(another_inlined_in_the_same_frame, "+make:1 parse:1 main:3 _start:4",
        "+drop:2 parse:2 main:3 _start:4", FRAME_LEFT_CALLER);
-FRAMES(inlined_in_another_frame, "+make:1 parse:1 main:3 _start:4", "+make:2 skip:2 main:9 _start:4",
-       FRAME_LEFT_NONE);
+FRAMES(inlined_in_another_frame, "+make:1 parse:1 main:3 _start:4",
+       "+make:2 skip:2 main:9 _start:4", FRAME_LEFT_NONE);
 FRAMES(nothing_in_common, "parse:1 main:3 _start:4", "drop:1 start_thread:2", FRAME_LEFT_NONE);
-FRAMES(cut_off_before_it_could_be_seen, "parse:1 main:3 _start:4", "drop:1 lib:2", FRAME_LEFT_UNKNOWN);
+FRAMES(cut_off_before_it_could_be_seen, "parse:1 main:3 _start:4", "drop:1 lib:2",
+       FRAME_LEFT_UNKNOWN);
 FRAMES(main_itself, "main:3 _start:4", "main:5 _start:4", FRAME_LEFT_OWN);
 
 /* Names of operators are written with underscores for blanks. */
@@ -375,8 +376,8 @@ static struct model_alloc new_block(FIXTURE_DATA(shape) *self, const char *stack
 				    __u64 weight)
 {
 	struct model_alloc a = {
-		.time_ns = self->now += 10, .size_bytes = size, .weight = weight, .seq = ++self->seq,
-		.pid = 10, .tid = 10, .fn = CHURN_FN_MALLOC,
+		.time_ns = self->now += 10, .size_bytes = size, .weight = weight,
+		.seq = ++self->seq, .pid = 10, .tid = 10, .fn = CHURN_FN_MALLOC,
 		.stack = parse_stack(model__stacks(self->m), stack, self->copy),
 		.comm = stacks__string(model__stacks(self->m), "prog"),
 	};
@@ -388,8 +389,8 @@ static struct model_free end_of(FIXTURE_DATA(shape) *self, const struct model_al
 				const char *stack)
 {
 	struct model_free f = {
-		.time_ns = self->now += 10, .weight = a->weight, .seq = a->seq, .pid = 10, .tid = 10,
-		.fn = CHURN_FN_FREE, .counted = true,
+		.time_ns = self->now += 10, .weight = a->weight, .seq = a->seq, .pid = 10,
+		.tid = 10, .fn = CHURN_FN_FREE, .counted = true,
 		.stack = parse_stack(model__stacks(self->m), stack, self->copy),
 	};
 
@@ -397,7 +398,8 @@ static struct model_free end_of(FIXTURE_DATA(shape) *self, const struct model_al
 	return f;
 }
 
-static struct model_alloc add(FIXTURE_DATA(shape) *self, const char *stack, __u64 size, __u64 weight)
+static struct model_alloc add(FIXTURE_DATA(shape) *self, const char *stack, __u64 size,
+			      __u64 weight)
 {
 	struct model_alloc a = new_block(self, stack, size, weight);
 
@@ -578,7 +580,7 @@ TEST_F(shape, of_realloc_growth)
 	EXPECT_TRUE(isnan(self->r->sites[0].shape->own_frame.value));
 }
 
-/* A vector: 4 steps of twice the size, the old block freed below the same call, the last by main. */
+/* A vector: 4 steps of twice the size, each frees the block before; the last is freed by fill. */
 static const struct report_shape *grow_by_copying(FIXTURE_DATA(shape) *self, __u64 weight)
 {
 	struct model_alloc old, new;

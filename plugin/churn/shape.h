@@ -108,7 +108,7 @@ struct report_growth {
  * @caller_frame: While that of its caller was; @own_frame is part of it.
  * @lifo: Share of pairs that lived at a time of which the younger goes first.
  * @batch: Share of frees, by the thread that allocated, that follow one without allocation between.
- * @batch_blocks: Frees in a row.
+ * @batch_blocks: Frees in a row; NAN when it is not the order.
  * @calloc: Share of allocations that are by calloc.
  * @nr_threads: Threads that were seen to allocate; there may be more.
  * @freed_at: Where most are freed, in the report's stacks, from the same thread; STACK_NONE:

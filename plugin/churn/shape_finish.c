@@ -107,7 +107,7 @@ static void finish_frees(const struct shape *s, struct report_shape *ret)
 	ret->lifo = share_sum__estimate(&s->order.lifo);
 	ret->batch = share_sum__estimate(&s->order.follows);
 	ret->order = order__judge(&s->order);
-	ret->batch_blocks = order__batch_blocks(&s->order);
+	ret->batch_blocks = ret->order == FREE_ORDER_BATCH ? order__batch_blocks(&s->order) : NAN;
 	ret->freed_at = heaviest_place(s);
 }
 
