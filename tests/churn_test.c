@@ -401,7 +401,7 @@ static void add_alloc(struct model *m, __u32 stack, __u64 seq, __u64 size, __u64
 static void add_free(struct model *m, __u64 seq, __u64 life_ns, __u64 weight, __u32 pid)
 {
 	struct model_free f = { .lifetime_ns = life_ns, .weight = weight, .seq = seq, .pid = pid,
-				.counted = true };
+				.stack = STACK_NONE, .counted = true };
 
 	model__add_free(m, &f);
 }

@@ -202,7 +202,7 @@ static void add(struct model *m, int nr, __u64 size, __u64 weight, __u64 life_ns
 		.fn = CHURN_FN_MALLOC, .comm = stacks__string(model__stacks(m), "demo"),
 	};
 	struct model_free f = { .lifetime_ns = life_ns, .weight = weight, .pid = 10,
-				.counted = true };
+				.stack = STACK_NONE, .counted = true };
 
 	stacks__add(model__stacks(m), frames, nr_frames, &a.stack);
 	while (nr-- > 0) {

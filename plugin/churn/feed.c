@@ -24,7 +24,7 @@
  */
 #define MAX_FRAMES	1024
 
-/* What is remembered of an allocation's chain, beside its stack. */
+/* What is remembered of an allocation's or a free's chain, beside its stack. */
 #define SEEN_CUT	(1u << 30)
 #define SEEN_REJECTED	(1u << 31)
 #define SEEN_STACK	(SEEN_CUT - 1)
@@ -44,7 +44,7 @@ struct feed {
 	struct machine *machine;
 	struct model *model;
 	struct roles roles;
-	struct seen *alloc_seen, *cpu_seen;
+	struct seen *stack_seen, *cpu_seen;
 	struct space_version *spaces;
 	size_t nr_spaces, room_spaces;
 	struct index space_index;
@@ -52,6 +52,7 @@ struct feed {
 	struct frame *frames;
 	enum frame_kind *kinds;
 	__u64 first_ns, last_ns;
+	bool is_glibc;
 };
 
 static const char *name_line(void *ctx, const struct frame *frame, bool call)
@@ -73,7 +74,7 @@ static int build(struct feed *f)
 	f->kinds = calloc(MAX_FRAMES, sizeof(*f->kinds));
 	if (!f->frames || !f->kinds)
 		return -ENOMEM;
-	err = err ?: seen__new(MAX_SEEN, &f->alloc_seen);
+	err = err ?: seen__new(MAX_SEEN, &f->stack_seen);
 	err = err ?: seen__new(MAX_SEEN, &f->cpu_seen);
 	return err ?: model__new(&model_opts, &f->model);
 }
@@ -106,7 +107,7 @@ void feed__free(struct feed *f)
 	if (!f)
 		return;
 	model__free(f->model);
-	seen__free(f->alloc_seen);
+	seen__free(f->stack_seen);
 	seen__free(f->cpu_seen);
 	roles__exit(&f->roles);
 	index__exit(&f->space_index);
@@ -186,7 +187,7 @@ static int add_stack(struct feed *f, const struct pdsample *s, __u32 *ret, bool 
 	return err ?: *ret > SEEN_STACK ? -ENOMEM : 0;
 }
 
-static int find_alloc_stack(struct feed *f, const struct pdsample *s, __u32 *ret)
+static int find_stack(struct feed *f, const struct pdsample *s, __u32 *ret)
 {
 	struct stacks *stacks = model__stacks(f->model);
 	const struct stack_frame *site;
@@ -194,7 +195,7 @@ static int find_alloc_stack(struct feed *f, const struct pdsample *s, __u32 *ret
 	bool has_key = make_key(f, s, &key), full;
 	int err;
 
-	if (has_key && seen__find(f->alloc_seen, &key, ret))
+	if (has_key && seen__find(f->stack_seen, &key, ret))
 		return 0;
 	err = add_stack(f, s, ret, &full);
 	if (err)
@@ -205,7 +206,7 @@ static int find_alloc_stack(struct feed *f, const struct pdsample *s, __u32 *ret
 	if (!full && !stacks__complete(stacks, *ret & SEEN_STACK))
 		*ret |= SEEN_CUT;
 	if (has_key)
-		seen__add(f->alloc_seen, &key, *ret);
+		seen__add(f->stack_seen, &key, *ret);
 	return 0;
 }
 
@@ -240,7 +241,7 @@ static int add_alloc(struct feed *f, const struct pdsample *s, struct model_allo
 {
 	const char *comm = machine__thread_comm(f->machine, s->pid, s->tid);
 	__u32 stack;
-	int err = find_alloc_stack(f, s, &stack);
+	int err = find_stack(f, s, &stack);
 
 	if (err || stack & SEEN_REJECTED)
 		return err;
@@ -251,6 +252,7 @@ static int add_alloc(struct feed *f, const struct pdsample *s, struct model_allo
 	a->stack = stack & SEEN_STACK;
 	a->time_ns = s->time;
 	a->pid = s->pid;
+	a->tid = s->tid;
 	if (!a->weight)
 		a->weight = 1;
 	return model__add_alloc(f->model, a);
@@ -271,7 +273,8 @@ static int take_alloc(struct feed *f, const struct role *role, const struct pdsa
 	check_caller(check, s, e.caller, e.flags);
 	/* No free tells of a refill's block: what is freed may have been handed out again since. */
 	a = (struct model_alloc){ .size_bytes = e.size, .weight = e.weight,
-				  .seq = e.fn == CHURN_FN_REFILL ? 0 : e.seq, .fn = e.fn };
+				  .seq = e.fn == CHURN_FN_REFILL ? 0 : e.seq, .fn = e.fn,
+				  .flags = e.flags, .old = e.old_ptr };
 	return add_alloc(f, s, &a);
 }
 
@@ -288,11 +291,26 @@ static int take_foreign(struct feed *f, const struct role *role, const struct pd
 	return add_alloc(f, s, &a);
 }
 
+/* Of a block never seen nothing is asked. */
+static int find_free_stack(struct feed *f, const struct pdsample *s, __u32 flags, __u32 *ret)
+{
+	int err = 0;
+
+	*ret = STACK_NONE;
+	if (!(flags & CHURN_F_UNSEEN)) {
+		err = find_stack(f, s, ret);
+		*ret &= SEEN_STACK;
+	}
+	return err;
+}
+
 /* The end of a block counts whoever frees it; the free itself, if it passes the filter. */
 static int take_free(struct feed *f, const struct role *role, const struct pdsample *s)
 {
 	struct churn_free e;
 	struct model_free free;
+	__u32 stack;
+	int err;
 
 	if (!filter__time(f->opts.filter, s->time) || !filter__pid(f->opts.filter, s->pid))
 		return 0;
@@ -301,9 +319,13 @@ static int take_free(struct feed *f, const struct role *role, const struct pdsam
 		return 0;
 	}
 	check_caller(model__check(f->model), s, e.caller, e.flags);
+	err = find_free_stack(f, s, e.flags, &stack);
+	if (err)
+		return err;
 	free = (struct model_free){
 		.time_ns = s->time, .lifetime_ns = e.lifetime_ns, .weight = e.weight ?: 1, .seq = e.seq,
-		.pid = s->pid, .flags = e.flags, .counted = passes(f, s),
+		.pid = s->pid, .tid = s->tid, .stack = stack, .fn = e.fn, .flags = e.flags,
+		.counted = passes(f, s),
 		.need_site = filter__has_site(f->opts.filter),
 	};
 	return model__add_free(f->model, &free);
@@ -527,7 +549,8 @@ int feed__read(struct feed *f)
 		.progress = handle_progress,
 	};
 
-	return ranges__read(f->reader, &f->roles, f->machine, &model__check(f->model)->nr_bad) ?:
+	return ranges__read(f->reader, &f->roles, f->machine, &model__check(f->model)->nr_bad,
+			    &f->is_glibc) ?:
 	       pdreader__read(f->reader, &ops, f);
 }
 
@@ -551,6 +574,7 @@ int feed__report(struct feed *f, const struct report **ret)
 	if (err)
 		return err;
 	rec.filtered = filter__is_set(filter);
+	rec.is_glibc = f->is_glibc;
 	/* From inside the allocator, frame pointers miss its caller, and so a CPU sample's site. */
 	rec.share_unknown = filter__has_site(filter) && (rec.cpu_call_graph == CALL_GRAPH_FP ||
 							 rec.cpu_call_graph == CALL_GRAPH_NONE);

@@ -9,6 +9,7 @@
 
 #include "bounds.h"
 #include "model_priv.h"
+#include "shapes.h"
 #include "verdict.h"
 
 static struct estimate estimate_of(double value, double variance)
@@ -70,11 +71,12 @@ static int censor_live(struct model *m, __u64 end_ns, struct tally *all)
 	while ((b = live__next(m->live, &pos))) {
 		struct site *site = &m->sites[m->paths[b->path].site];
 		__u64 end = end_of_block(m, b, end_ns);
-		int err = lives__add_censored(&site->lives,
-					      end > b->time_ns ? end - b->time_ns : 0, b->weight);
+		__u64 age_ns = end > b->time_ns ? end - b->time_ns : 0;
+		int err = lives__add_censored(&site->lives, age_ns, b->weight);
 
 		if (err)
 			return err;
+		shape__add_live(&site->shape, age_ns, b->weight);
 		tally__add(&site->live, b->weight, b->size_bytes);
 		tally__add(all, b->weight, b->size_bytes);
 	}
@@ -391,7 +393,8 @@ int model__finish(struct model *m, const struct report_recording *rec, __u64 end
 	finish_totals(m, use_windows);
 	finish_slow_path(m);
 	init_calibration(m);
-	err = censor_live(m, end_ns, &live) ?: finish_paths(m) ?: finish_sites(m);
+	err = censor_live(m, end_ns, &live) ?: finish_paths(m) ?: finish_sites(m) ?:
+	      finish_shapes(m);
 	if (err)
 		return err;
 	finish_live(m, &live);

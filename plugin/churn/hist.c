@@ -92,24 +92,57 @@ int lives__add_censored(struct lives *l, __u64 age_ns, double weight)
 	return err;
 }
 
-double lives__median(const struct lives *l)
+static double sum_at_risk(const struct lives *l)
 {
-	double at_risk = 0, alive = 1;
+	double sum = 0;
+
+	for (unsigned int i = 0; i < l->nr; i++)
+		sum += l->freed[i] + l->censored[i];
+	return sum;
+}
+
+/*
+ * Where survival, @shift standard errors added, falls to @level. By Greenwood, its relative
+ * variance is the sum of died / (at risk x rest), here in units of samples.
+ */
+static double falls_to(const struct lives *l, double level, double shift, double design)
+{
+	double at_risk = sum_at_risk(l), alive = 1, spread = 0, before = 1;
 	unsigned int i;
 
-	for (i = 0; i < l->nr; i++)
-		at_risk += l->freed[i] + l->censored[i];
 	for (i = 0; i < l->nr; i++) {
-		double exposed = at_risk - l->censored[i] / 2;
-		double after = exposed > 0 ? alive * (1 - l->freed[i] / exposed) : alive;
+		double exposed = at_risk - l->censored[i] / 2, rest = exposed - l->freed[i];
 		double start = bucket_start(l->first + i);
-		double end = bucket_start(l->first + i + 1);
+		double end = bucket_start(l->first + i + 1), after;
 
-		/* Rounding must not push a half that died below one half. */
-		if (l->freed[i] > 0 && after <= 0.5 * (1 + 1e-9))
-			return start + (end - start) * (alive - 0.5) / (alive - after);
-		alive = after;
+		alive = exposed > 0 ? alive * (rest / exposed) : alive;
+		if (rest > 0)
+			spread += design * l->freed[i] / (exposed * rest);
+		after = alive * (1 + shift * sqrt(spread));
+		/* Rounding must not push a part that died just below itself. */
+		if (l->freed[i] > 0 && after <= level * (1 + 1e-9))
+			return start + (end - start) * (before - level) / (before - after);
+		before = after;
 		at_risk -= l->freed[i] + l->censored[i];
 	}
 	return NAN;
+}
+
+double lives__quantile(const struct lives *l, double part)
+{
+	return falls_to(l, 1 - part, 0, 0);
+}
+
+double lives__median(const struct lives *l)
+{
+	return lives__quantile(l, 0.5);
+}
+
+double lives__quantile_error(const struct lives *l, double part, double design)
+{
+	double beyond = sum_at_risk(l) * (1 - part);
+
+	if (design > 0 && beyond < 3 * design)
+		return NAN;
+	return (falls_to(l, 1 - part, 1, design) - falls_to(l, 1 - part, -1, design)) / 2;
 }

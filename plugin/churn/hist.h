@@ -47,4 +47,17 @@ int lives__add_censored(struct lives *l, __u64 age_ns, double weight);
  */
 double lives__median(const struct lives *l);
 
+/** lives__quantile() - The same of another part of the blocks, 0 to 1. */
+double lives__quantile(const struct lives *l, double part);
+
+/**
+ * lives__quantile_error() - Its standard error: half the way between where survival is one error
+ * (by Greenwood's formula) below and above that part.
+ * @design: Mean of w - 1 over the blocks, by weight; 0: there are all of them, and no error.
+ *
+ * Return: NAN when it is not known: survival does not fall so far, or fewer than 3 samples lie
+ * beyond.
+ */
+double lives__quantile_error(const struct lives *l, double part, double design);
+
 #endif /* PERF_CHURN_CHURN_HIST_H */

@@ -19,13 +19,13 @@ struct live_block {
 	__u64 time_ns;
 	__u64 size_bytes;
 	__u64 weight;
-	__u32 pid;
+	__u32 pid, tid;
 	__u32 path;
 };
 
 struct live;
 
-/** live__new() - @max_blocks bounds the memory (40 to 80 bytes a block). */
+/** live__new() - @max_blocks bounds the memory (48 to 96 bytes a block). */
 int live__new(size_t max_blocks, struct live **ret);
 void live__free(struct live *l);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "model_priv.h"
+#include "shapes.h"
 
 /* Those of allocations that were lost, or left out by a filter, stay for ever. */
 #define MAX_EARLY	((size_t)1 << 16)
@@ -41,6 +42,7 @@ void model__free(struct model *m)
 		return;
 	for (i = 0; i < m->nr_sites; i++)
 		lives__exit(&m->sites[i].lives);
+	free_shapes(m);
 	for (i = 0; i < m->nr_procs; i++)
 		free(m->procs[i].ends.times_ns);
 	free(m->probes);
@@ -106,34 +108,48 @@ static __u64 site_place(const struct stack_frame *f)
 	return f->srcline ? (__u64)(unsigned long)f->srcline : f->rel_ip;
 }
 
+static __u64 site_hash(const struct stack_frame *f)
+{
+	return hash_mix(hash_mix(0, f->function), site_place(f));
+}
+
 static bool same_site(const struct stack_frame *a, const struct stack_frame *b)
 {
 	return a->function == b->function && a->srcline == b->srcline &&
 	       site_place(a) == site_place(b);
 }
 
+static struct site *known_site(struct model *m, __u32 stack)
+{
+	const struct stack_frame *f = stacks__frame(m->stacks, stacks__site(m->stacks, stack));
+	size_t pos;
+	__u32 id;
+
+	for (id = index__first(&m->site_index, site_hash(f), &pos); id != INDEX_NONE;
+	     id = index__next(&m->site_index, site_hash(f), &pos)) {
+		if (same_site(f, stacks__frame(m->stacks, m->sites[id].stack)))
+			return &m->sites[id];
+	}
+	return NULL;
+}
+
 static int find_site_of(struct model *m, __u32 stack, __u32 *ret)
 {
 	__u32 node = stacks__site(m->stacks, stack);
-	const struct stack_frame *f = stacks__frame(m->stacks, node);
-	__u64 hash = hash_mix(hash_mix(0, f->function), site_place(f));
-	size_t pos;
-	__u32 id;
+	const struct site *known = known_site(m, stack);
+	__u32 id = m->nr_sites;
 	int err;
 
-	for (id = index__first(&m->site_index, hash, &pos); id != INDEX_NONE;
-	     id = index__next(&m->site_index, hash, &pos)) {
-		if (same_site(f, stacks__frame(m->stacks, m->sites[id].stack)))
-			goto found;
+	if (known) {
+		*ret = known - m->sites;
+		return 0;
 	}
-	id = m->nr_sites;
 	err = grow_array(&m->sites, &m->room_sites, id, sizeof(*m->sites));
 	if (!err)
-		err = index__add(&m->site_index, hash, id);
+		err = index__add(&m->site_index, site_hash(stacks__frame(m->stacks, node)), id);
 	if (err)
 		return err;
 	m->sites[m->nr_sites++].stack = node;
-found:
 	*ret = id;
 	return 0;
 }
@@ -173,7 +189,7 @@ static int follow_block(struct model *m, const struct model_alloc *a, __u32 path
 {
 	struct live_block b = {
 		.seq = a->seq, .time_ns = a->time_ns, .size_bytes = a->size_bytes,
-		.weight = a->weight, .pid = a->pid, .path = path,
+		.weight = a->weight, .pid = a->pid, .tid = a->tid, .path = path,
 	};
 	int err = a->seq ? live__add(m->live, &b) : 0;
 
@@ -205,6 +221,33 @@ static void add_sample(struct model *m, struct tally *t, __u32 window, __u64 wei
 		tally__add(t, weight, size_bytes);
 }
 
+static int shape_alloc(struct model *m, const struct model_alloc *a, __u32 path)
+{
+	struct shape_alloc s = {
+		.size_bytes = a->size_bytes, .weight = a->weight, .tid = a->tid, .fn = a->fn,
+		.old = a->old, .moved = a->flags & CHURN_F_MOVED,
+	};
+
+	return shape__add_alloc(&m->sites[m->paths[path].site].shape, &s);
+}
+
+static int shape_end(struct model *m, const struct model_free *f, const struct live_block *b)
+{
+	const struct path *p = &m->paths[b->path];
+	struct shape_free s = {
+		.start_ns = b->time_ns, .end_ns = f->time_ns, .lifetime_ns = f->lifetime_ns,
+		.size_bytes = b->size_bytes, .weight = b->weight,
+		.site = stacks__site(m->stacks, p->stack), .stack = f->stack,
+		.tid = f->tid, .alloc_tid = b->tid, .by_realloc = f->fn == CHURN_FN_REALLOC,
+		.cross_thread = f->flags & CHURN_F_CROSS_THREAD,
+	};
+	struct site *caller;
+
+	if (s.by_realloc && s.stack != STACK_NONE && (caller = known_site(m, s.stack)))
+		shape__add_outgrown(&caller->shape, b->size_bytes, b->weight);
+	return shape__add_free(&m->sites[p->site].shape, m->stacks, &s);
+}
+
 /* The end of a sampled block. */
 static int end_block(struct model *m, const struct model_free *f)
 {
@@ -218,13 +261,13 @@ static int end_block(struct model *m, const struct model_free *f)
 	window = window_at(m, b.pid, b.time_ns);
 	add_sample(m, &site->freed, window, b.weight, b.size_bytes);
 	add_sample(m, &m->lives[log2_class(f->lifetime_ns)], window, b.weight, 0);
-	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight);
+	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight) ?: shape_end(m, f, &b);
 }
 
 /* A free that came before its allocation; nobody else can free a block that is not there yet. */
 static int match_early(struct model *m, const struct model_alloc *a)
 {
-	struct model_free f = { .seq = a->seq, .pid = a->pid };
+	struct model_free f = { .seq = a->seq, .pid = a->pid, .stack = STACK_NONE };
 	struct live_block b;
 
 	if (!a->seq || !live__take(m->early, a->seq, &b))
@@ -248,7 +291,7 @@ int model__add_alloc(struct model *m, const struct model_alloc *a)
 	if (!err)
 		err = find_path(m, a, &path);
 	if (!err)
-		err = follow_block(m, a, path);
+		err = shape_alloc(m, a, path) ?: follow_block(m, a, path);
 	if (!err)
 		err = match_early(m, a);
 	if (err)

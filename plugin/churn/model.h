@@ -43,10 +43,13 @@ struct stacks *model__stacks(struct model *m);
  * struct model_alloc - A sampled allocation.
  * @comm: From stacks__string().
  * @seq: 0: its free cannot be told.
+ * @flags: enum churn_flags.
+ * @old: realloc() was given a block.
  */
 struct model_alloc {
 	__u64 time_ns, size_bytes, weight, seq;
-	__u32 pid, stack, fn;
+	__u32 pid, tid, stack, fn, flags;
+	bool old;
 	const char *comm;
 };
 
@@ -56,13 +59,14 @@ int model__add_alloc(struct model *m, const struct model_alloc *a);
  * struct model_free - A free of a sampled allocation, or of a block never seen. Where a file is
  * out of order it may come before its allocation.
  * @seq: Of its allocation, 0 when unseen.
+ * @stack: STACK_NONE: not known.
  * @flags: enum churn_flags.
  * @counted: Counts as a free; false: only ends the life of its block (a filter left it out).
  * @need_site: Counts only when its allocation is known (a filter on sites).
  */
 struct model_free {
 	__u64 time_ns, lifetime_ns, weight, seq;
-	__u32 pid, flags;
+	__u32 pid, tid, stack, fn, flags;
 	bool counted, need_site;
 };
 

@@ -9,6 +9,7 @@
 #include "index.h"
 #include "live.h"
 #include "model.h"
+#include "shape.h"
 #include "util/window_estimate.h"
 
 struct path {
@@ -22,6 +23,7 @@ struct site {
 	__u32 stack;
 	struct tally sum, freed, live;
 	struct lives lives;
+	struct shape shape;
 };
 
 /* The last window that was opened on a process, among times without. */
@@ -89,6 +91,7 @@ struct model {
 	struct report report;
 	struct report_site *report_sites;
 	struct report_path *report_paths;
+	struct report_shape *report_shapes;
 };
 
 #endif /* PERF_CHURN_CHURN_MODEL_PRIV_H */

@@ -13,6 +13,7 @@
 #include "hist.h"
 #include "util/window_estimate.h"
 
+struct report_shape;
 struct stacks;
 
 /** enum bound - What a figure is where something is missing. */
@@ -57,6 +58,7 @@ enum call_graph {
  * @share_unknown: CPU samples cannot tell the allocator's share of what the report is about.
  * @nr_late: Records out of order.
  * @filtered: Options left some samples out.
+ * @is_glibc: All memory is from glibc's malloc.
  * @truncated: The file ends early, or is damaged.
  * @unfinished: The recorder did not live to finish it, or could not write it.
  */
@@ -67,7 +69,7 @@ struct report_recording {
 	int nr_cpus;
 	enum call_graph call_graph, cpu_call_graph;
 	bool has_weights, has_frees, has_windows, share_unknown, filtered, truncated, unfinished;
-	bool slow_path;
+	bool slow_path, is_glibc;
 };
 
 /**
@@ -164,6 +166,7 @@ struct report_path {
  * @first_path, @nr_paths: Its paths in report.paths, which are in the order of sites.
  * @avg_bytes: Mean size.
  * @p50_life_ns: Median lifetime, NAN when unknown.
+ * @shape: What its blocks are like (shape.h).
  */
 struct report_site {
 	__u32 stack;
@@ -172,6 +175,7 @@ struct report_site {
 	struct estimate allocs, bytes, frees, live_allocs, live_bytes, avg_bytes;
 	double p50_life_ns;
 	enum bound life_bound;
+	const struct report_shape *shape;
 };
 
 /** struct report_probe - A probed entry point. */

@@ -17,12 +17,13 @@ struct field_desc {
 
 static const struct field_desc alloc_fields[] = {
 	FIELD(churn_alloc, size), FIELD(churn_alloc, weight), FIELD(churn_alloc, seq),
-	FIELD(churn_alloc, caller), FIELD(churn_alloc, fn), FIELD(churn_alloc, flags), {0}
+	FIELD(churn_alloc, caller), FIELD(churn_alloc, fn), FIELD(churn_alloc, flags),
+	FIELD(churn_alloc, old_ptr), {0}
 };
 
 static const struct field_desc free_fields[] = {
 	FIELD(churn_free, lifetime_ns), FIELD(churn_free, weight), FIELD(churn_free, seq),
-	FIELD(churn_free, caller), FIELD(churn_free, flags), {0}
+	FIELD(churn_free, caller), FIELD(churn_free, flags), FIELD(churn_free, fn), {0}
 };
 
 static const struct field_desc window_fields[] = {
@@ -80,8 +81,8 @@ static const struct role_desc {
 	size_t nr_fields;
 	size_t nr_needed;		/* the others count as 0 */
 } role_descs[] = {
-	{ "churn:alloc", ROLE_ALLOC, alloc_fields, 6, 6 },
-	{ "churn:free", ROLE_FREE, free_fields, 5, 5 },
+	{ "churn:alloc", ROLE_ALLOC, alloc_fields, 7, 7 },
+	{ "churn:free", ROLE_FREE, free_fields, 6, 6 },
 	{ "churn:window", ROLE_WINDOW, window_fields, 30, 16 },
 	{ "churn:probe", ROLE_PROBE, probe_fields, 4, 4 },
 	{ "churn:range", ROLE_RANGE, range_fields, 4, 4 },

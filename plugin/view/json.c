@@ -6,6 +6,7 @@
 #include "churn/stacks.h"
 #include "format.h"
 #include "json_out.h"
+#include "json_shape.h"
 #include "view.h"
 
 static void print_lost(struct json_out *j, const struct report *r)
@@ -150,21 +151,6 @@ static void print_cpu(struct json_out *j, const struct report *r)
 	json__close(j, '}');
 }
 
-static void print_histogram(struct json_out *j, const char *key, const char *bound_key,
-			    const char *count_key, const struct report_class *classes, size_t nr)
-{
-	size_t i;
-
-	json__open(j, key, '[');
-	for (i = 0; i < nr; i++) {
-		json__open(j, NULL, '{');
-		json__u64(j, bound_key, classes[i].le);
-		json__estimate(j, count_key, &classes[i].count);
-		json__close(j, '}');
-	}
-	json__close(j, ']');
-}
-
 static void print_function_name(struct json_out *j, const char *key, const struct stack_frame *f)
 {
 	char address[32];
@@ -244,6 +230,7 @@ static void print_site_object(struct json_out *j, const struct site_row *row,
 	json__estimate(j, "frees", &s->frees);
 	json__estimate(j, "live_allocs", &s->live_allocs);
 	json__estimate(j, "live_bytes", &s->live_bytes);
+	json__shape(j, row->report, s->shape);
 	json__close(j, '}');
 }
 
@@ -340,8 +327,8 @@ int view__json(FILE *out, const struct report *r, const struct view_opts *opts)
 	print_totals(&j, r);
 	print_windows(&j, r);
 	print_cpu(&j, r);
-	print_histogram(&j, "size_histogram", "le", "allocs", r->sizes, r->nr_sizes);
-	print_histogram(&j, "lifetime_histogram", "le_ns", "frees", r->lives, r->nr_lives);
+	json__histogram(&j, "size_histogram", "le", "allocs", r->sizes, r->nr_sizes);
+	json__histogram(&j, "lifetime_histogram", "le_ns", "frees", r->lives, r->nr_lives);
 	err = print_sites(&j, r, opts);
 	print_check(&j, r);
 	json__close(&j, '}');
