@@ -71,13 +71,18 @@ static void find_all(void)
 				 __ATOMIC_RELEASE);
 }
 
+bool next__is_known(void)
+{
+	return __atomic_load_n(&next.free, __ATOMIC_ACQUIRE);
+}
+
 bool next__find(void)
 {
 	int saved_errno;
 
 	if (!look_up || is_finding)
 		return false;
-	if (__atomic_load_n(&next.free, __ATOMIC_ACQUIRE))
+	if (next__is_known())
 		return true;
 	saved_errno = errno;
 	is_finding = true;

@@ -36,6 +36,9 @@ extern struct next_functions next;
  */
 bool next__find(void);
 
+/** next__is_known() - Have they been looked up? Does not do it. */
+bool next__is_known(void);
+
 /**
  * next__is_shadowed() - Does the program call another's malloc(), that comes before ours?
  *

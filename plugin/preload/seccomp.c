@@ -33,7 +33,10 @@ static void prepare(void)
 	errno = saved_errno;
 }
 
-/* Before the next definitions are known. */
+/*
+ * Before the next definitions are known: an allocator that is being set up may be who calls, with its
+ * lock held, and looking for them allocates.
+ */
 static long call_kernel(long nr, long arg1, long arg2, long arg3, long arg4, long arg5, long arg6)
 {
 	long ret = -ENOSYS;
@@ -53,18 +56,19 @@ static long call_kernel(long nr, long arg1, long arg2, long arg3, long arg4, lon
 
 int prctl(int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5)
 {
-	if (!next__find() || !next.prctl)
-		return call_kernel(SYS_prctl, option, arg2, arg3, arg4, arg5, 0);
-	if (option == PR_SET_SECCOMP)
+	if (option == PR_SET_SECCOMP && next__find())
 		prepare();
+	if (!next__is_known() || !next.prctl)
+		return call_kernel(SYS_prctl, option, arg2, arg3, arg4, arg5, 0);
 	return next.prctl(option, arg2, arg3, arg4, arg5);
 }
 
 long syscall(long nr, long arg1, long arg2, long arg3, long arg4, long arg5, long arg6)
 {
-	if (!next__find() || !next.syscall)
-		return call_kernel(nr, arg1, arg2, arg3, arg4, arg5, arg6);
-	if (nr == SYS_seccomp && (arg1 == SECCOMP_SET_MODE_STRICT || arg1 == SECCOMP_SET_MODE_FILTER))
+	if (nr == SYS_seccomp && next__find() &&
+	    (arg1 == SECCOMP_SET_MODE_STRICT || arg1 == SECCOMP_SET_MODE_FILTER))
 		prepare();
+	if (!next__is_known() || !next.syscall)
+		return call_kernel(nr, arg1, arg2, arg3, arg4, arg5, arg6);
 	return next.syscall(nr, arg1, arg2, arg3, arg4, arg5, arg6);
 }
