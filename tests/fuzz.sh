@@ -8,12 +8,12 @@
 #   // sources: PATTERNS     what to compile along, from the root
 #   // libs: -lNAME ...      what to link
 #
-# FUZZ_S=SECONDS for each (default 20); FUZZ_CORPUS=DIR keeps what was discovered, in DIR/NAME.
+# FUZZ_S=SECONDS for each (default 10); FUZZ_CORPUS=DIR keeps what was discovered, in DIR/NAME.
 # An input that was too much is left in $OUTPUT/tests/fuzz.
 
 . tests/lib.sh
 
-FUZZ_S=${FUZZ_S:-20}
+FUZZ_S=${FUZZ_S:-10}
 out=$OUTPUT/tests/fuzz
 includes=(-Iplugin -I. "-I$OUTPUT/bpf" -isystem "${DEPS:-build/deps}/include")
 
