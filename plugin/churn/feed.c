@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "costs.h"
+#include "cpu_class.h"
 #include "describe.h"
 #include "feed.h"
 #include "filter.h"
@@ -24,13 +26,13 @@
  */
 #define MAX_FRAMES	1024
 
-/* What is remembered of an allocation's chain, beside its stack. */
+/* What is remembered of an allocation's or a free's chain, beside its stack. */
 #define SEEN_CUT	(1u << 30)
 #define SEEN_REJECTED	(1u << 31)
 #define SEEN_STACK	(SEEN_CUT - 1)
 
-/* What is remembered of a CPU sample's chain, beside enum model_cpu_flags. */
-#define CPU_REJECTED	(1u << 31)
+/* What is remembered of a CPU sample's chain, in place of a path. */
+#define CPU_REJECTED	((__u32)-1)
 
 /* How often an address space has changed: old chains may mean something else now. */
 struct space_version {
@@ -44,7 +46,7 @@ struct feed {
 	struct machine *machine;
 	struct model *model;
 	struct roles roles;
-	struct seen *alloc_seen, *cpu_seen;
+	struct seen *stack_seen, *cpu_seen;
 	struct space_version *spaces;
 	size_t nr_spaces, room_spaces;
 	struct index space_index;
@@ -65,7 +67,7 @@ static int build(struct feed *f)
 {
 	struct model_opts model_opts = {
 		.names = f->opts.names, .srcline = name_line, .srcline_ctx = f,
-		.max_live = MAX_LIVE_BLOCKS,
+		.max_live = MAX_LIVE_BLOCKS, .site_depth = f->opts.site_depth,
 	};
 	int err = roles__init(&f->roles, f->reader);
 
@@ -73,7 +75,7 @@ static int build(struct feed *f)
 	f->kinds = calloc(MAX_FRAMES, sizeof(*f->kinds));
 	if (!f->frames || !f->kinds)
 		return -ENOMEM;
-	err = err ?: seen__new(MAX_SEEN, &f->alloc_seen);
+	err = err ?: seen__new(MAX_SEEN, &f->stack_seen);
 	err = err ?: seen__new(MAX_SEEN, &f->cpu_seen);
 	return err ?: model__new(&model_opts, &f->model);
 }
@@ -106,7 +108,7 @@ void feed__free(struct feed *f)
 	if (!f)
 		return;
 	model__free(f->model);
-	seen__free(f->alloc_seen);
+	seen__free(f->stack_seen);
 	seen__free(f->cpu_seen);
 	roles__exit(&f->roles);
 	index__exit(&f->space_index);
@@ -186,7 +188,7 @@ static int add_stack(struct feed *f, const struct pdsample *s, __u32 *ret, bool 
 	return err ?: *ret > SEEN_STACK ? -ENOMEM : 0;
 }
 
-static int find_alloc_stack(struct feed *f, const struct pdsample *s, __u32 *ret)
+static int find_stack(struct feed *f, const struct pdsample *s, __u32 *ret)
 {
 	struct stacks *stacks = model__stacks(f->model);
 	const struct stack_frame *site;
@@ -194,7 +196,7 @@ static int find_alloc_stack(struct feed *f, const struct pdsample *s, __u32 *ret
 	bool has_key = make_key(f, s, &key), full;
 	int err;
 
-	if (has_key && seen__find(f->alloc_seen, &key, ret))
+	if (has_key && seen__find(f->stack_seen, &key, ret))
 		return 0;
 	err = add_stack(f, s, ret, &full);
 	if (err)
@@ -205,7 +207,7 @@ static int find_alloc_stack(struct feed *f, const struct pdsample *s, __u32 *ret
 	if (!full && !stacks__complete(stacks, *ret & SEEN_STACK))
 		*ret |= SEEN_CUT;
 	if (has_key)
-		seen__add(f->alloc_seen, &key, *ret);
+		seen__add(f->stack_seen, &key, *ret);
 	return 0;
 }
 
@@ -240,7 +242,7 @@ static int add_alloc(struct feed *f, const struct pdsample *s, struct model_allo
 {
 	const char *comm = machine__thread_comm(f->machine, s->pid, s->tid);
 	__u32 stack;
-	int err = find_alloc_stack(f, s, &stack);
+	int err = find_stack(f, s, &stack);
 
 	if (err || stack & SEEN_REJECTED)
 		return err;
@@ -292,6 +294,8 @@ static int take_free(struct feed *f, const struct role *role, const struct pdsam
 {
 	struct churn_free e;
 	struct model_free free;
+	__u32 stack;
+	int err;
 
 	if (!filter__time(f->opts.filter, s->time) || !filter__pid(f->opts.filter, s->pid))
 		return 0;
@@ -300,9 +304,13 @@ static int take_free(struct feed *f, const struct role *role, const struct pdsam
 		return 0;
 	}
 	check_caller(model__check(f->model), s, e.caller, e.flags);
+	err = find_stack(f, s, &stack);
+	if (err)
+		return err;
 	free = (struct model_free){
 		.time_ns = s->time, .lifetime_ns = e.lifetime_ns, .weight = e.weight ?: 1, .seq = e.seq,
-		.pid = s->pid, .flags = e.flags, .counted = passes(f, s),
+		.pid = s->pid, .stack = stack & SEEN_STACK, .fn = e.fn, .flags = e.flags,
+		.counted = passes(f, s),
 		.need_site = filter__has_site(f->opts.filter),
 	};
 	return model__add_free(f->model, &free);
@@ -369,56 +377,51 @@ static bool site_passes(const struct feed *f, size_t nr_user)
 	return filter__site(f->opts.filter, site->sym, site->dso);
 }
 
-static __u32 classify_cpu(struct feed *f, const struct pdsample *s)
+static int find_cpu_path(struct feed *f, const struct pdsample *s, const char *comm, __u32 *ret)
 {
-	size_t nr = machine__resolve(f->machine, s, f->frames, MAX_FRAMES);
-	bool is_kernel = nr && f->frames[0].kernel;
-	size_t i, nr_user = 0;
-	__u32 flags = 0;
+	struct stacks *stacks = model__stacks(f->model);
+	size_t nr = machine__resolve(f->machine, s, f->frames, MAX_FRAMES), i;
+	struct cpu_path like = { .stack = STACK_NONE };
+	int err = 0;
 
-	for (i = 0; i < nr; i++) {
-		const struct frame *frame = &f->frames[i];
-		enum frame_kind kind = frame->allocator ? FRAME_ALLOCATOR :
-				       names__classify(f->opts.names, frame->sym, frame->dso,
-						       frame->kernel);
-
-		if (kind == FRAME_PROBE)
-			flags |= CPU_PROBE;
-		if (frame->kernel)
-			continue;
-		if (kind == FRAME_ALLOCATOR)
-			flags |= CPU_ALLOCATOR;
-		/* What it calls is the allocator's work all the same. */
-		if (!nr_user && names__is_own_library(frame->dso))
-			flags |= CPU_PROBE;
-		if (!nr_user && !frame->sym && names__is_allocator_dso(frame->dso))
-			flags |= CPU_UNNAMED_LIBC;
-		f->kinds[nr_user] = kind;
-		f->frames[nr_user++] = *frame;
+	for (i = 0; i < nr; i++)
+		f->kinds[i] = f->frames[i].allocator ? FRAME_ALLOCATOR :
+			      names__classify(f->opts.names, f->frames[i].sym, f->frames[i].dso,
+					      f->frames[i].kernel);
+	like.class = cpu_class__of(f->frames, f->kinds, nr, &like.flags);
+	nr = cpu_class__cut(f->frames, f->kinds, nr);
+	*ret = CPU_REJECTED;
+	if (!site_passes(f, nr))
+		return 0;
+	if (like.class != CLASS_PROBE && (like.class != CLASS_COMPUTE || like.flags & CPU_NEEDS_STACK)) {
+		like.comm = stacks__string(stacks, comm);
+		err = like.comm ? stacks__add(stacks, f->frames, nr, &like.stack) : -ENOMEM;
 	}
-	if (is_kernel)
-		flags |= CPU_KERNEL;
-	if (nr_user > 1)
-		flags |= CPU_CHAINED;
-	return site_passes(f, nr_user) ? flags : flags | CPU_REJECTED;
+	return err ?: model__cpu_path(f->model, &like, ret);
 }
 
 static int take_cpu(struct feed *f, const struct pdsample *s)
 {
+	const char *comm = machine__thread_comm(f->machine, s->pid, s->tid) ?: "";
 	struct seen_key key;
 	bool has_key;
-	__u32 flags;
+	__u32 path;
+	int err;
 
 	if (!passes(f, s) || model__in_window(f->model, s->pid, s->time))
 		return 0;
 	has_key = make_key(f, s, &key);
-	if (!has_key || !seen__find(f->cpu_seen, &key, &flags)) {
-		flags = classify_cpu(f, s);
+	if (has_key)
+		seen_key__add(&key, hash_str(comm));
+	if (!has_key || !seen__find(f->cpu_seen, &key, &path)) {
+		err = find_cpu_path(f, s, comm, &path);
+		if (err)
+			return err;
 		if (has_key)
-			seen__add(f->cpu_seen, &key, flags);
+			seen__add(f->cpu_seen, &key, path);
 	}
-	if (!(flags & CPU_REJECTED))
-		model__add_cpu(f->model, flags, s->period ?: 1);
+	if (path != CPU_REJECTED)
+		model__add_cpu(f->model, path, s->period ?: 1);
 	return 0;
 }
 

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu_class.h"
 #include "model_priv.h"
+#include "touch.h"
 
 /* Those of allocations that were lost, or left out by a filter, stay for ever. */
 #define MAX_EARLY	((size_t)1 << 16)
@@ -25,6 +27,7 @@ int model__new(const struct model_opts *opts, struct model **ret)
 	if (!err)
 		err = grow_array(&m->window_sums, &m->room_window_sums, 0, sizeof(*m->window_sums));
 	m->nr_window_sums = 1;	/* number 0 is none */
+	m->site_places.depth = opts->site_depth;
 	if (err) {
 		model__free(m);
 		return err;
@@ -52,8 +55,11 @@ void model__free(struct model *m)
 	free(m->window_sums);
 	free(m->report_sites);
 	free(m->report_paths);
+	free(m->report_cpu_paths);
+	free(m->cost_sums);
+	costs__exit(&m->costs);
+	places__exit(&m->site_places);
 	index__exit(&m->path_index);
-	index__exit(&m->site_index);
 	index__exit(&m->proc_index);
 	live__free(m->live);
 	live__free(m->early);
@@ -100,42 +106,16 @@ found:
 	return 0;
 }
 
-/* Strings of the stacks are unique, so the line's address will do. */
-static __u64 site_place(const struct stack_frame *f)
+int find_site_of(struct model *m, __u32 stack, __u32 *ret)
 {
-	return f->srcline ? (__u64)(unsigned long)f->srcline : f->rel_ip;
-}
+	int err = places__add(&m->site_places, m->stacks, stack, ret);
 
-static bool same_site(const struct stack_frame *a, const struct stack_frame *b)
-{
-	return a->function == b->function && a->srcline == b->srcline &&
-	       site_place(a) == site_place(b);
-}
-
-static int find_site_of(struct model *m, __u32 stack, __u32 *ret)
-{
-	__u32 node = stacks__site(m->stacks, stack);
-	const struct stack_frame *f = stacks__frame(m->stacks, node);
-	__u64 hash = hash_mix(hash_mix(0, f->function), site_place(f));
-	size_t pos;
-	__u32 id;
-	int err;
-
-	for (id = index__first(&m->site_index, hash, &pos); id != INDEX_NONE;
-	     id = index__next(&m->site_index, hash, &pos)) {
-		if (same_site(f, stacks__frame(m->stacks, m->sites[id].stack)))
-			goto found;
-	}
-	id = m->nr_sites;
-	err = grow_array(&m->sites, &m->room_sites, id, sizeof(*m->sites));
-	if (!err)
-		err = index__add(&m->site_index, hash, id);
-	if (err)
+	if (err || *ret < m->nr_sites)
 		return err;
-	m->sites[m->nr_sites++].stack = node;
-found:
-	*ret = id;
-	return 0;
+	err = grow_array(&m->sites, &m->room_sites, m->nr_sites, sizeof(*m->sites));
+	if (!err)
+		m->sites[m->nr_sites++].stack = stacks__site(m->stacks, stack);
+	return err;
 }
 
 static int find_path(struct model *m, const struct model_alloc *a, __u32 *ret)
@@ -205,6 +185,15 @@ static void add_sample(struct model *m, struct tally *t, __u32 window, __u64 wei
 		tally__add(t, weight, size_bytes);
 }
 
+/* What realloc() gives back costs nothing in free(). */
+static int note_death(struct model *m, const struct model_free *f, __u32 site, __u64 weight,
+		      __u64 size_bytes)
+{
+	if (f->stack == STACK_NONE || f->fn == CHURN_FN_REALLOC)
+		return 0;
+	return costs__add_death(&m->costs, f->stack, site, weight, size_bytes);
+}
+
 /* The end of a sampled block. */
 static int end_block(struct model *m, const struct model_free *f)
 {
@@ -218,13 +207,14 @@ static int end_block(struct model *m, const struct model_free *f)
 	window = window_at(m, b.pid, b.time_ns);
 	add_sample(m, &site->freed, window, b.weight, b.size_bytes);
 	add_sample(m, &m->lives[log2_class(f->lifetime_ns)], window, b.weight, 0);
-	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight);
+	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight) ?:
+	       note_death(m, f, m->paths[b.path].site, b.weight, b.size_bytes);
 }
 
 /* A free that came before its allocation; nobody else can free a block that is not there yet. */
 static int match_early(struct model *m, const struct model_alloc *a)
 {
-	struct model_free f = { .seq = a->seq, .pid = a->pid };
+	struct model_free f = { .seq = a->seq, .pid = a->pid, .stack = STACK_NONE };
 	struct live_block b;
 
 	if (!a->seq || !live__take(m->early, a->seq, &b))
@@ -236,6 +226,14 @@ static int match_early(struct model *m, const struct model_alloc *a)
 		return live__find(m->live, a->seq) ? end_block(m, &f) : 0;
 	m->report.check.nr_freed_inherited++;
 	return 0;
+}
+
+static void note_large(struct path *p, const struct model_alloc *a)
+{
+	if (a->size_bytes < TOUCH_MIN_BYTES)
+		return;
+	p->nr_large++;
+	p->large_bytes += (double)a->weight * a->size_bytes;
 }
 
 int model__add_alloc(struct model *m, const struct model_alloc *a)
@@ -254,6 +252,7 @@ int model__add_alloc(struct model *m, const struct model_alloc *a)
 	if (err)
 		return err;
 	p->has_calls = true;
+	note_large(&m->paths[path], a);
 	window = window_at(m, a->pid, a->time_ns);
 	m->window_sums[window].count += a->weight;
 	m->window_sums[window].bytes += (double)a->weight * a->size_bytes;
@@ -301,7 +300,7 @@ static int match_free(struct model *m, const struct model_free *f, bool *known)
 	*known = false;
 	if (f->flags & CHURN_F_UNSEEN) {
 		note_unseen(m, f);
-		return 0;
+		return note_death(m, f, SITE_NONE, f->weight, 0);
 	}
 	if (!live__find(m->live, f->seq))
 		return note_unmatched(m, f);
@@ -470,31 +469,33 @@ int model__add_probe(struct model *m, const struct churn_probe *p)
 	return 0;
 }
 
-static void add_period(struct period_sum *sum, __u64 period)
+int model__cpu_path(struct model *m, const struct cpu_path *like, __u32 *ret)
 {
-	sum->sum += period;
-	sum->squares += (double)period * period;
+	return costs__path(&m->costs, like, ret);
 }
 
-void model__add_cpu(struct model *m, __u32 flags, __u64 period)
+void model__add_cpu(struct model *m, __u32 path, __u64 period)
 {
 	struct report_cpu *cpu = &m->report.cpu;
+	struct cpu_path *p = &m->costs.paths[path];
 
-	if (flags & CPU_PROBE) {
+	p->nr++;
+	period_sum__add(&p->sum, period);
+	if (p->flags & CPU_PROBE) {
 		cpu->nr_probe++;
-		add_period(&m->cpu_probe, period);
+		period_sum__add(&m->cpu_probe, period);
 		return;
 	}
 	cpu->nr_samples++;
-	cpu->nr_chained += !!(flags & CPU_CHAINED);
-	if (flags & CPU_ALLOCATOR) {
+	cpu->nr_chained += !!(p->flags & CPU_CHAINED);
+	if (p->flags & CPU_ALLOCATOR) {
 		cpu->nr_allocator++;
-		add_period(&m->cpu_allocator, period);
+		period_sum__add(&m->cpu_allocator, period);
 		return;
 	}
-	cpu->nr_kernel += !!(flags & CPU_KERNEL);
-	cpu->nr_unnamed_libc += !!(flags & CPU_UNNAMED_LIBC);
-	add_period(&m->cpu_rest, period);
+	cpu->nr_kernel += !!(p->flags & CPU_KERNEL);
+	cpu->nr_unnamed_libc += !!(p->flags & CPU_UNNAMED_LIBC);
+	period_sum__add(&m->cpu_rest, period);
 }
 
 int model__begin_process(struct model *m, __u32 pid)

@@ -22,7 +22,7 @@ static const struct field_desc alloc_fields[] = {
 
 static const struct field_desc free_fields[] = {
 	FIELD(churn_free, lifetime_ns), FIELD(churn_free, weight), FIELD(churn_free, seq),
-	FIELD(churn_free, caller), FIELD(churn_free, flags), {0}
+	FIELD(churn_free, caller), FIELD(churn_free, flags), FIELD(churn_free, fn), {0}
 };
 
 static const struct field_desc window_fields[] = {
@@ -81,7 +81,7 @@ static const struct role_desc {
 	size_t nr_needed;		/* the others count as 0 */
 } role_descs[] = {
 	{ "churn:alloc", ROLE_ALLOC, alloc_fields, 6, 6 },
-	{ "churn:free", ROLE_FREE, free_fields, 5, 5 },
+	{ "churn:free", ROLE_FREE, free_fields, 6, 5 },
 	{ "churn:window", ROLE_WINDOW, window_fields, 30, 16 },
 	{ "churn:probe", ROLE_PROBE, probe_fields, 4, 4 },
 	{ "churn:range", ROLE_RANGE, range_fields, 4, 4 },
