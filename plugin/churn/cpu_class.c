@@ -188,11 +188,12 @@ enum cpu_class cpu_class__of(const struct frame *frames, const enum frame_kind *
 		}
 		if (!nr_user++)
 			first_user = i;
-		if (is_allocators(&frames[i], kinds[i], i == first_user))
+		/* The preload library at its own work, or what it calls for that. */
+		if (names__is_own_library(frames[i].dso))
+			*flags |= *flags & CPU_ALLOCATOR ? 0 : CPU_PROBE;
+		else if (is_allocators(&frames[i], kinds[i], i == first_user))
 			*flags |= CPU_ALLOCATOR;
 	}
-	if (first_user < nr && names__is_own_library(frames[first_user].dso))
-		*flags |= CPU_PROBE;
 	if (first_user < nr && !frames[first_user].sym &&
 	    names__is_allocator_dso(frames[first_user].dso))
 		*flags |= CPU_UNNAMED_LIBC;

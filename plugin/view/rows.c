@@ -6,10 +6,15 @@
 #include "churn/stacks.h"
 #include "view.h"
 
+/* With fewer, the order would be one of chance. */
+#define MIN_CPU_SAMPLES	100
+
 enum view_by view__by(const struct report *r, const struct view_opts *opts)
 {
+	bool enough = r->cpu.nr_samples >= (opts->by == BY_CPU ? 1 : MIN_CPU_SAMPLES);
+
 	if (opts->by == BY_DEFAULT || opts->by == BY_CPU)
-		return r->cpu.spread.known ? BY_CPU : BY_COUNT;
+		return r->cpu.spread.known && enough ? BY_CPU : BY_COUNT;
 	return opts->by;
 }
 

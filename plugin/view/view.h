@@ -21,8 +21,8 @@ enum view_by { BY_DEFAULT, BY_COUNT, BY_BYTES, BY_CPU };
  * @header_only: Text only: nothing but the header.
  * @fields: Columns of the sites table; none: the default.
  * @sort: Order of the sites; none: as @by says.
- * @by: What shares, order and weights are by. BY_DEFAULT: order by CPU time where costs are known,
- *	the rest by allocations.
+ * @by: What shares, order and weights are by. BY_DEFAULT: order by CPU time where costs are known and
+ *	CPU samples are not too few, the rest by allocations.
  * @min_share: Leave out sites, and branches of call paths, below this share, 0 to 1.
  * @limit: Most sites shown; 0: all.
  * @max_stack: Most frames of a call path shown: the site and its callers. What is equal so far is one.
