@@ -43,7 +43,7 @@ FIXTURE_VARIANT(class) {
 	FIXTURE_VARIANT_ADD(class, row) { kernel_, user_, want_, flags_ }
 
 CLASS(malloc_itself, "", "_int_malloc malloc leaf main", CLASS_MALLOC, 0);
-CLASS(calloc_calls_memset, "", "memset calloc leaf main", CLASS_MALLOC, 0);
+CLASS(calloc_calls_memset, "", "memset calloc leaf main", CLASS_MALLOC, CPU_ZEROING);
 CLASS(operator_new_itself, "", "_Znwm leaf main", CLASS_MALLOC, 0);
 CLASS(free_with_a_version, "", "_int_free cfree@GLIBC_2.2.5 leaf main", CLASS_FREE, 0);
 CLASS(operator_delete_itself, "", "_ZdlPvm leaf main", CLASS_FREE, 0);
@@ -56,7 +56,9 @@ CLASS(malloc_that_consolidates, "", "malloc_consolidate _int_malloc malloc main"
 CLASS(nameless_under_free, "", "[internals] free main", CLASS_FREE, 0);
 CLASS(nameless, "", "[internals] main", CLASS_MALLOC, CPU_SIDE_UNKNOWN);
 CLASS(program, "", "leaf main", CLASS_COMPUTE, 0);
-CLASS(memset_of_the_program, "", "memset leaf main", CLASS_COMPUTE, 0);
+CLASS(memset_of_the_program, "", "memset leaf main", CLASS_COMPUTE, CPU_MEMSET);
+CLASS(end_of_a_calloc_of_the_preload_librarys, "", "__memset_avx2_erms own:slow_calloc leaf main",
+      CLASS_MALLOC, CPU_ZEROING);
 CLASS(interrupt_in_malloc, "handle_softirqs asm_sysvec_apic_timer_interrupt",
       "_int_malloc malloc main", CLASS_MALLOC, 0);
 CLASS(arena_lock, "futex_wait do_futex __x64_sys_futex do_syscall_64 entry_SYSCALL_64_after_hwframe",
@@ -70,10 +72,10 @@ CLASS(entry_of_a_heap_syscall, "entry_SYSCALL_64_after_hwframe", "munmap free ma
 CLASS(mmap_of_the_program, "do_mmap __x64_sys_mmap do_syscall_64", "mmap leaf main",
       CLASS_COMPUTE, 0);
 CLASS(fault_in_calloc, "clear_page_erms do_anonymous_page handle_mm_fault asm_exc_page_fault",
-      "memset calloc main", CLASS_HEAP_FAULT, 0);
+      "memset calloc main", CLASS_HEAP_FAULT, CPU_ZEROING);
 CLASS(fault_in_free, "asm_exc_page_fault", "_int_free free main", CLASS_HEAP_FAULT, CPU_UNDER_FREE);
 CLASS(first_touch, "clear_page_erms alloc_anon_folio do_anonymous_page.isra.0 handle_mm_fault "
-      "exc_page_fault asm_exc_page_fault", "memset leaf main", CLASS_HEAP_FAULT, CPU_FIRST_TOUCH);
+      "exc_page_fault asm_exc_page_fault", "fill leaf main", CLASS_HEAP_FAULT, CPU_FIRST_TOUCH);
 CLASS(first_touch_of_a_huge_page, "folio_zero_user do_huge_pmd_anonymous_page asm_exc_page_fault",
       "leaf main", CLASS_HEAP_FAULT, CPU_FIRST_TOUCH);
 CLASS(fault_on_a_file, "filemap_map_pages do_read_fault do_fault handle_mm_fault asm_exc_page_fault",
@@ -112,7 +114,8 @@ static size_t make_frames(char *text, bool kernel, struct frame *frames, size_t 
 TEST_F(class, is_told_by_the_stack)
 {
 	const __u32 kinds_of = CPU_UNDER_FREE | CPU_FIRST_TOUCH | CPU_OTHER_FAULT | CPU_SOME_FAULT |
-			       CPU_SIDE_UNKNOWN | CPU_UNNAMED_KERNEL;
+			       CPU_SIDE_UNKNOWN | CPU_UNNAMED_KERNEL | CPU_MEMSET |
+			       CPU_ZEROING;
 	char kernel[256], user[256];
 	struct frame frames[32];
 	enum frame_kind kinds[32];
@@ -419,15 +422,26 @@ TEST_F(costs, first_touches_go_to_large_blocks_of_the_functions_on_the_stack)
 	EXPECT_NEAR(0.4, self->r->cpu.classes[CLASS_HEAP_FAULT].value);
 }
 
+TEST_F(costs, who_asks_the_kernel_for_memory_has_fresh_one)
+{
+	add_blocks(self, 30, 16, CHURN_FN_FREE, STACK(alloc_b), STACK(free_at));
+	add_cpu(self, 10, CLASS_HEAP_SYSCALL, 0, STACK(malloc_a));
+	add_cpu(self, 30, CLASS_HEAP_FAULT, CPU_FIRST_TOUCH, STACK(fill));
+	add_cpu(self, 60, CLASS_COMPUTE, 0, NULL, 0);
+	finish(self);
+	EXPECT_NEAR(0.3, site(self, "site_a")->cost.parts[CLASS_HEAP_FAULT]);
+	EXPECT_NEAR(0.1, site(self, "site_a")->cost.parts[CLASS_HEAP_SYSCALL]);
+}
+
 TEST_F(costs, a_few_pages_do_not_take_for_ever)
 {
 	self->rec.cpu_is_ns = true;
-	/* 3 pages take 60 us at most, and 100 samples are 100 us. */
-	add_blocks(self, 3, 4096, CHURN_FN_FREE, STACK(alloc_a), STACK(free_at));
-	add_cpu(self, 100, CLASS_HEAP_FAULT, CPU_FIRST_TOUCH, STACK(fill));
+	/* 5 pages take 100 us at most, and 200 samples are 200 us. */
+	add_blocks(self, 5, 4096, CHURN_FN_FREE, STACK(alloc_a), STACK(free_at));
+	add_cpu(self, 200, CLASS_HEAP_FAULT, CPU_FIRST_TOUCH, STACK(fill));
 	finish(self);
-	EXPECT_NEAR(0.6, site(self, "site_a")->cost.whole.value);
-	EXPECT_NEAR(0.4, self->r->cpu.unattributed.whole.value);
+	EXPECT_NEAR(0.5, site(self, "site_a")->cost.whole.value);
+	EXPECT_NEAR(0.5, self->r->cpu.unattributed.whole.value);
 }
 
 TEST_F(costs, faults_that_do_not_say_are_as_others_of_their_function)
@@ -487,6 +501,35 @@ TEST_F(costs, depth_tells_sites_apart_by_their_callers)
 	EXPECT_NEAR(0.3, self->r->sites[0].cost.whole.value);
 	EXPECT_EQ(10, self->r->sites[1].allocs.value);
 	EXPECT_NEAR(0.5, self->r->sites[1].cost.whole.value);
+}
+
+TEST_F(costs, memset_at_a_call_of_calloc_is_callocs)
+{
+	const struct frame tail[] = {
+		{ .ip = 0xc10, .rel_ip = 0xc10, .sym = "memset", .dso = LIBC, .allocator = true },
+		SITE_A(0), MAIN, START };
+	const struct frame plain[] = {
+		{ .ip = 0xc10, .rel_ip = 0xc10, .sym = "memset", .dso = LIBC, .allocator = true },
+		SITE_B(0), MAIN, START };
+	struct model_alloc a = { .time_ns = 1000, .size_bytes = 64, .weight = 1, .seq = 1, .pid = 10,
+				 .fn = CHURN_FN_CALLOC, .comm = "" };
+
+	stacks__add(model__stacks(self->m), STACK(alloc_a), &a.stack);
+	model__add_alloc(self->m, &a);
+	add_blocks(self, 30, 16, CHURN_FN_FREE, STACK(alloc_b), STACK(free_at));
+	add_cpu(self, 30, CLASS_COMPUTE, CPU_MEMSET, STACK(tail));
+	add_cpu(self, 10, CLASS_COMPUTE, CPU_MEMSET | CPU_SOME_FAULT, STACK(tail));
+	add_cpu(self, 60, CLASS_COMPUTE, CPU_MEMSET, STACK(plain));
+	finish(self);
+	EXPECT_NEAR(0.3, site(self, "site_a")->cost.parts[CLASS_MALLOC]);
+	EXPECT_NEAR(0.1, site(self, "site_a")->cost.parts[CLASS_HEAP_FAULT]);
+	EXPECT_NEAR(0.4, site(self, "site_a")->cost.whole.value);
+	/* Zeros are needed all the same, as far as anybody knows; fresh pages are not. */
+	EXPECT_NEAR(0.3, site(self, "site_a")->cost.zeroing);
+	EXPECT_NEAR(0.1, site(self, "site_a")->cost.saving.value);
+	EXPECT_NEAR(0, site(self, "site_b")->cost.whole.value);
+	EXPECT_NEAR(0.6, self->r->cpu.classes[CLASS_COMPUTE].value);
+	EXPECT_EQ(40, self->r->cpu.nr_allocator);
 }
 
 /* Whatever the stacks: what sites have, and nobody, is what the classes have. */

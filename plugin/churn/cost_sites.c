@@ -19,6 +19,8 @@
 /* No page takes longer to fault in: what is above cannot be of a site's blocks. */
 #define MAX_NS_PER_PAGE		20000.0
 #define PAGE_BYTES		4096.0
+/* From fewer sampled blocks nobody knows how many there were. */
+#define MIN_LARGE		5
 
 enum { FAULT_OTHER, FAULT_FRESH };
 
@@ -27,6 +29,7 @@ struct spreader {
 	struct mixes mixes;
 	struct touch touch;
 	struct mix_table faults;	/* by function; "sites" are FAULT_... */
+	struct places callocs;		/* calls of it */
 	struct period_sum classes[NR_CPU_CLASSES];
 	double all;			/* the program's CPU time */
 	double *touched;		/* by site */
@@ -46,6 +49,11 @@ static void charge(struct spreader *sp, __u32 site, enum cpu_class class,
 	sum->parts[class] += part * cpu->sum;
 	sum->squares += part * part * cpu->squares;
 	sum->mix_error += error * cpu->sum;
+}
+
+static bool is_zeroing(const struct cpu_path *p)
+{
+	return p->flags & CPU_ZEROING && p->class != CLASS_HEAP_FAULT;
 }
 
 static double part_of(const struct mix *mix, const struct mix_part *p, bool by_bytes)
@@ -104,6 +112,10 @@ static void charge_own(struct spreader *sp, const struct cpu_path *p)
 	__u32 site = places__find(&sp->m->site_places, sp->m->stacks, p->stack);
 
 	charge(sp, site == PLACE_NONE ? SITE_NONE : site, p->class, &p->sum, 1, 0);
+	if (site != PLACE_NONE && is_zeroing(p)) {
+		sp->m->cost_sums[site].zeroing.sum += p->sum.sum;
+		sp->m->cost_sums[site].zeroing.squares += p->sum.squares;
+	}
 }
 
 static void charge_touch(struct spreader *sp, const struct cpu_path *p, double fresh)
@@ -187,6 +199,27 @@ static void resolve_side(struct spreader *sp, struct cpu_path *p)
 		p->flags |= CPU_UNDER_FREE;
 }
 
+/*
+ * glibc's calloc() ends with a jump to memset(), and is on the stack no more. A call that was seen to
+ * call calloc() never calls memset() itself.
+ */
+static void resolve_memset(struct spreader *sp, struct cpu_path *p)
+{
+	struct model *m = sp->m;
+
+	if (!(p->flags & CPU_MEMSET) || !has_stack(p) ||
+	    places__find_call(&sp->callocs, m->stacks, p->stack) == PLACE_NONE)
+		return;
+	p->class = p->flags & (CPU_FIRST_TOUCH | CPU_SOME_FAULT) ? CLASS_HEAP_FAULT : CLASS_MALLOC;
+	p->flags &= ~(CPU_FIRST_TOUCH | CPU_SOME_FAULT);
+	p->flags |= CPU_ZEROING;
+	m->report.cpu.nr_allocator += p->nr;
+	m->cpu_allocator.sum += p->sum.sum;
+	m->cpu_allocator.squares += p->sum.squares;
+	m->cpu_rest.sum -= p->sum.sum;
+	m->cpu_rest.squares -= p->sum.squares;
+}
+
 /* Is the site of its stack the site of its cost? A stack that ends in the allocator has none. */
 static bool is_own(const struct model *m, const struct cpu_path *p)
 {
@@ -194,6 +227,13 @@ static bool is_own(const struct model *m, const struct cpu_path *p)
 	    p->flags & (CPU_UNDER_FREE | CPU_FIRST_TOUCH))
 		return false;
 	return stacks__frame(m->stacks, stacks__site(m->stacks, p->stack))->kind != FRAME_ALLOCATOR;
+}
+
+/* Who makes malloc() ask the kernel has fresh memory, even if none of few large blocks was sampled. */
+static int note_fresh(struct spreader *sp, const struct cpu_path *p, __u32 site)
+{
+	return p->class == CLASS_HEAP_SYSCALL ?
+	       touch__add(&sp->touch, sp->m->stacks, p->stack, site, 1, 1) : 0;
 }
 
 static int prepare(struct spreader *sp)
@@ -205,22 +245,26 @@ static int prepare(struct spreader *sp)
 
 	for (i = 0; i < m->nr_paths && !err; i++) {
 		const struct path *p = &m->paths[i];
+		__u32 place;
 
-		if (p->nr_large)
+		if (p->fn == CHURN_FN_CALLOC)
+			err = places__add_call(&sp->callocs, m->stacks, p->stack, &place);
+		if (p->nr_large && !err)
 			err = touch__add(&sp->touch, m->stacks, p->stack, p->site, p->nr_large,
 					 p->large_bytes);
 	}
-	touch__sort(&sp->touch);
 	for (i = 0; i < m->costs.nr_paths && !err; i++) {
 		struct cpu_path *p = &m->costs.paths[i];
 
 		resolve_side(sp, p);
+		resolve_memset(sp, p);
 		if (is_own(m, p))
-			err = find_site_of(m, p->stack, &site);
+			err = find_site_of(m, p->stack, &site) ?: note_fresh(sp, p, site);
 		if (has_stack(p) && p->flags & (CPU_FIRST_TOUCH | CPU_OTHER_FAULT))
 			err = err ?: note_fault(sp, p);
 	}
 	mix_table__sort(&sp->faults);
+	touch__sort(&sp->touch);
 	return err;
 }
 
@@ -262,18 +306,20 @@ static void cap_touches(struct spreader *sp)
 {
 	struct model *m = sp->m;
 	double scale = m->sampled.bytes > 0 ? m->report.totals.bytes.value / m->sampled.bytes : 0;
-	double *most = sp->touched + m->nr_sites;
+	double *most = sp->touched + m->nr_sites, *nr = most + m->nr_sites;
 	size_t i;
 
 	if (!m->report.recording.cpu_is_ns || !(scale > 0))
 		return;
-	for (i = 0; i < m->nr_paths; i++)
+	for (i = 0; i < m->nr_paths; i++) {
 		most[m->paths[i].site] += m->paths[i].large_bytes * scale / PAGE_BYTES *
 					  MAX_NS_PER_PAGE;
+		nr[m->paths[i].site] += m->paths[i].nr_large;
+	}
 	for (i = 0; i < m->nr_sites; i++) {
 		double excess = sp->touched[i] - most[i];
 
-		if (excess <= 0)
+		if (excess <= 0 || nr[i] < MIN_LARGE)
 			continue;
 		m->cost_sums[i].parts[CLASS_HEAP_FAULT] -= excess;
 		m->cost_sums[m->nr_sites].parts[CLASS_HEAP_FAULT] += excess;
@@ -356,7 +402,7 @@ static int spread_all(struct spreader *sp)
 	if (err)
 		return err;
 	m->cost_sums = calloc(m->nr_sites + 1, sizeof(*m->cost_sums));
-	sp->touched = calloc(2 * m->nr_sites + 1, sizeof(*sp->touched));
+	sp->touched = calloc(3 * m->nr_sites + 1, sizeof(*sp->touched));
 	if (!m->cost_sums || !sp->touched)
 		return -ENOMEM;
 	for (i = 0; i < m->costs.nr_paths; i++)
@@ -402,19 +448,33 @@ int spread_costs(struct model *m)
 	mixes__exit(&sp.mixes);
 	touch__exit(&sp.touch);
 	mix_table__exit(&sp.faults);
+	places__exit(&sp.callocs);
 	free(sp.touched);
 	return err;
 }
 
-struct report_cost cost_of_site(const struct model *m, size_t site)
+static struct estimate cost_estimate(const struct model *m, const struct period_sum *own,
+				     double mix_error)
 {
 	struct period_sum all = {
 		m->cpu_allocator.sum + m->cpu_rest.sum,
 		m->cpu_allocator.squares + m->cpu_rest.squares,
-	};
-	struct report_cost cost = { .whole = unknown };
+	}, at_least = *own;
+	struct estimate e;
+
+	/* None seen is not none at all: as if the error were that of one. */
+	at_least.squares = fmax(own->squares, all.squares / m->report.cpu.nr_samples);
+	e = share_of(&at_least, &all);
+	e.error = hypot(e.error, mix_error / all.sum);
+	return e;
+}
+
+struct report_cost cost_of_site(const struct model *m, size_t site)
+{
+	double all = m->cpu_allocator.sum + m->cpu_rest.sum;
+	struct report_cost cost = { .whole = unknown, .saving = unknown, .zeroing = NAN };
 	const struct cost_sum *sum;
-	struct period_sum own;
+	struct period_sum own = {0};
 	int class;
 
 	for (class = 0; class < NR_CPU_CLASSES; class++)
@@ -422,14 +482,15 @@ struct report_cost cost_of_site(const struct model *m, size_t site)
 	if (!m->report.cpu.spread.known)
 		return cost;
 	sum = &m->cost_sums[site];
-	/* None seen is not none at all: as if the error were that of one. */
-	own.squares = fmax(sum->squares, all.squares / m->report.cpu.nr_samples);
-	own.sum = 0;
+	own.squares = sum->squares;
 	for (class = 0; class < NR_CPU_CLASSES; class++) {
 		own.sum += sum->parts[class];
-		cost.parts[class] = sum->parts[class] / all.sum;
+		cost.parts[class] = sum->parts[class] / all;
 	}
-	cost.whole = share_of(&own, &all);
-	cost.whole.error = hypot(cost.whole.error, sum->mix_error / all.sum);
+	cost.whole = cost_estimate(m, &own, sum->mix_error);
+	cost.zeroing = sum->zeroing.sum / all;
+	own.sum -= sum->zeroing.sum;
+	own.squares -= sum->zeroing.squares;
+	cost.saving = cost_estimate(m, &own, sum->mix_error);
 	return cost;
 }

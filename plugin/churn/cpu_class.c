@@ -54,6 +54,8 @@ static const char *const stubs[] = {
 	"operator new*@plt", "operator delete*@plt", NULL
 };
 
+static const char *const memsets[] = { "memset", "__memset_*", "*_memset_*", NULL };
+
 static bool is_in(const char *const *table, const char *name)
 {
 	size_t bytes = strcspn(name, ".");
@@ -172,6 +174,18 @@ static enum cpu_class class_inside(const struct kernel_part *k, enum cpu_class s
 	return k->fault ? CLASS_HEAP_FAULT : CLASS_HEAP_SYSCALL;
 }
 
+static bool is_memset(const struct frame *f)
+{
+	return f->sym && fits(memsets, f->sym);
+}
+
+/* The preload library has called calloc(). */
+static bool is_end_of_calloc(const struct frame *frames, size_t nr, size_t first_user)
+{
+	return first_user + 1 < nr && is_memset(&frames[first_user]) &&
+	       names__is_own_library(frames[first_user + 1].dso);
+}
+
 enum cpu_class cpu_class__of(const struct frame *frames, const enum frame_kind *kinds, size_t nr,
 			     __u32 *flags)
 {
@@ -189,6 +203,8 @@ enum cpu_class cpu_class__of(const struct frame *frames, const enum frame_kind *
 		if (!nr_user++)
 			first_user = i;
 		/* The preload library at its own work, or what it calls for that. */
+		if (i == first_user && is_end_of_calloc(frames, nr, i))
+			*flags |= CPU_ALLOCATOR;
 		if (names__is_own_library(frames[i].dso))
 			*flags |= *flags & CPU_ALLOCATOR ? 0 : CPU_PROBE;
 		else if (is_allocators(&frames[i], kinds[i], i == first_user))
@@ -202,6 +218,10 @@ enum cpu_class cpu_class__of(const struct frame *frames, const enum frame_kind *
 	*flags |= k.nameless ? CPU_UNNAMED_KERNEL : 0;
 	if (*flags & CPU_PROBE)
 		return CLASS_PROBE;
+	if (first_user < nr && is_memset(&frames[first_user]))
+		*flags |= *flags & CPU_ALLOCATOR ? CPU_ZEROING : CPU_MEMSET;
+	if (first_user < nr && is_end_of_calloc(frames, nr, first_user))
+		return class_inside(&k, CLASS_MALLOC, flags);
 	if (!(*flags & CPU_ALLOCATOR))
 		return class_outside(&k, flags);
 	return class_inside(&k, side_of(frames, kinds, nr, first_user, flags), flags);
@@ -223,6 +243,9 @@ size_t cpu_class__cut(struct frame *frames, enum frame_kind *kinds, size_t nr)
 			continue;
 		kinds[left] = kinds[i];
 		frames[left] = frames[i];
+		/* If it is calloc()'s; else no site is asked for. */
+		if (!left && is_memset(&frames[0]))
+			frames[0].allocator = true;
 		if (!left && frames[0].sym && fits(stubs, frames[0].sym)) {
 			frames[0].allocator = true;
 			kinds[0] = FRAME_ALLOCATOR;

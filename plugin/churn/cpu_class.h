@@ -26,10 +26,12 @@ enum model_cpu_flags {
 	CPU_SOME_FAULT		= 1 << 8,	/* the stack does not say on what */
 	CPU_SIDE_UNKNOWN	= 1 << 9,	/* the allocator's functions have no names */
 	CPU_UNNAMED_KERNEL	= 1 << 10,
+	CPU_MEMSET		= 1 << 11,	/* in memset(), which calloc() ends with a jump to */
+	CPU_ZEROING		= 1 << 12,	/* calloc() clears the block */
 };
 
 /** CPU_NEEDS_STACK - Flags of samples of class CLASS_COMPUTE whose stack matters all the same. */
-#define CPU_NEEDS_STACK	(CPU_OTHER_FAULT | CPU_SOME_FAULT)
+#define CPU_NEEDS_STACK	(CPU_OTHER_FAULT | CPU_SOME_FAULT | CPU_MEMSET)
 
 /**
  * cpu_class__of() - Class of a stack.

@@ -58,6 +58,7 @@ struct process {
 struct cost_sum {
 	double parts[NR_CPU_CLASSES];
 	double squares, mix_error;
+	struct period_sum zeroing;
 };
 
 struct model {

@@ -139,3 +139,24 @@ __u32 places__find_function(const struct places *p, const struct stacks *stacks,
 
 	return find_place(p, &place);
 }
+
+int places__add_call(struct places *p, const struct stacks *stacks, __u32 stack, __u32 *ret)
+{
+	const struct stack_frame *f = stacks__frame(stacks, stack);
+	struct place place = function_at(f, f->rel_ip);
+
+	return add_place(p, &place, ret);
+}
+
+__u32 places__find_call(const struct places *p, const struct stacks *stacks, __u32 stack)
+{
+	__u32 caller = stacks__caller(stacks, stack);
+	const struct stack_frame *f;
+	struct place place;
+
+	if (caller == STACK_NONE)
+		return PLACE_NONE;
+	f = stacks__frame(stacks, caller);
+	place = function_at(f, f->rel_ip - 1);
+	return find_place(p, &place);
+}

@@ -50,4 +50,10 @@ __u32 places__find(const struct places *p, const struct stacks *stacks, __u32 st
 int places__add_function(struct places *p, const struct stacks *stacks, __u32 stack, __u32 *ret);
 __u32 places__find_function(const struct places *p, const struct stacks *stacks, __u32 stack);
 
+/** places__add_call() - Number of the call instruction that an allocation's stack begins with. */
+int places__add_call(struct places *p, const struct stacks *stacks, __u32 stack, __u32 *ret);
+
+/** places__find_call() - The same, of a CPU sample's stack that begins in what was called. */
+__u32 places__find_call(const struct places *p, const struct stacks *stacks, __u32 stack);
+
 #endif /* PERF_CHURN_CHURN_PLACES_H */

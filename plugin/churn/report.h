@@ -109,12 +109,14 @@ enum cpu_class {
 /**
  * struct report_cost - CPU time that a site's blocks cost, as parts of the program's CPU time
  * without the probes' cost, 0 to 1.
- * @whole: The sum, from allocation to free; what goes away at least if nothing is allocated here.
- * @parts: By enum cpu_class.
+ * @whole: The sum, from allocation to free.
+ * @saving: What goes away at least if nothing is allocated here: without @zeroing, which a program
+ *	that needs zeros has to do all the same.
+ * @parts: By enum cpu_class. @zeroing: Of the malloc side, calloc()'s memset().
  */
 struct report_cost {
-	struct estimate whole;
-	double parts[NR_CPU_CLASSES];
+	struct estimate whole, saving;
+	double parts[NR_CPU_CLASSES], zeroing;
 };
 
 /**

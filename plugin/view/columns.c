@@ -206,6 +206,16 @@ static void print_cpu_error(FILE *out, const struct site_row *row)
 	print_percent(out, row, isnan(c->whole.value) ? NAN : c->whole.error);
 }
 
+static int cmp_saving(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->cost.saving.value, b->site->cost.saving.value);
+}
+
+static void print_saving(FILE *out, const struct site_row *row)
+{
+	print_percent(out, row, row->site->cost.saving.value);
+}
+
 #define COST_COLUMN(name, class) \
 	static int cmp_##name(const struct site_row *a, const struct site_row *b) \
 	{ \
@@ -275,6 +285,7 @@ static const struct column columns[] = {
 	{ "realloc", "realloc", 7, false, cmp_realloc, print_realloc },
 	{ "fault", "fault", 6, false, cmp_fault, print_fault },
 	{ "syscall", "syscall", 7, false, cmp_syscall, print_syscall },
+	{ "saving", "saving", 6, false, cmp_saving, print_saving },
 	{ "share", "Share", 7, false, cmp_share, print_share },
 	{ "samples", "Samples", 9, false, cmp_samples, print_samples },
 	{ "allocs", "Allocations", 14, false, cmp_allocs, print_allocs },

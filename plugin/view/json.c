@@ -244,17 +244,18 @@ static void print_stack(struct json_out *j, const struct report *r, const struct
 
 static void print_cost(struct json_out *j, const struct report_cost *c)
 {
-	double error = isnan(c->whole.value) ? NAN : c->whole.error;
+	bool known = !isnan(c->whole.value);
 
 	json__percent(j, "cpu_percent", c->whole.value);
-	json__percent(j, "cpu_error", error);
+	json__percent(j, "cpu_error", known ? c->whole.error : NAN);
 	json__percent(j, "malloc_percent", c->parts[CLASS_MALLOC]);
 	json__percent(j, "free_percent", c->parts[CLASS_FREE]);
 	json__percent(j, "realloc_percent", c->parts[CLASS_REALLOC]);
 	json__percent(j, "fault_percent", c->parts[CLASS_HEAP_FAULT]);
 	json__percent(j, "syscall_percent", c->parts[CLASS_HEAP_SYSCALL]);
-	json__percent(j, "saving_percent", c->whole.value);
-	json__percent(j, "saving_error", error);
+	json__percent(j, "zeroing_percent", c->zeroing);
+	json__percent(j, "saving_percent", c->saving.value);
+	json__percent(j, "saving_error", known ? c->saving.error : NAN);
 	json__open(j, "advice", '[');
 	json__close(j, ']');
 }

@@ -143,7 +143,7 @@ static void print_part(FILE *out, const char **before, double part, const char *
 {
 	if (part < 0.00005)
 		return;
-	fprintf(out, "%s%.2f %% %s", *before, 100 * part, what);
+	fprintf(out, "%s%.2f %% of the CPU %s", *before, 100 * part, what);
 	*before = ", ";
 }
 
@@ -151,7 +151,7 @@ static void print_part(FILE *out, const char **before, double part, const char *
 static void print_costs(FILE *out, const struct report *r)
 {
 	const struct report_spread *s = &r->cpu.spread;
-	const char *before = "#   frees    : of the CPU, ";
+	const char *before = "#   free CPU : ";
 
 	if (!s->known)
 		return;
@@ -159,13 +159,13 @@ static void print_costs(FILE *out, const struct report *r)
 	print_part(out, &before, s->frees_by_function, "by those in the same function");
 	print_part(out, &before, s->frees_unknown, "by none: too few samples");
 	fputs(*before == ',' ? "\n" : "", out);
-	before = "#   faults   : of the CPU, ";
+	before = "#   faults   : ";
 	print_part(out, &before, s->faults_inside, "below an allocator function");
 	print_part(out, &before, s->faults_fresh, "in the kernel's functions for fresh memory");
 	print_part(out, &before, s->faults_likely, "likely so, as others of the same function");
 	print_part(out, &before, s->faults_unknown, "of these on nobody's known blocks");
 	fputs(*before == ',' ? "\n" : "", out);
-	before = "#   costs    : of the CPU, ";
+	before = "#   costs    : ";
 	print_part(out, &before, r->cpu.unattributed.whole.value, "of no known site");
 	print_part(out, &before, s->side_unknown, "in nameless allocator functions: by the calls sampled there");
 	print_part(out, &before, s->kernel_unnamed, "in nameless kernel functions: faults and syscalls are not told apart");
