@@ -20,7 +20,7 @@
 #define DEFAULT_PATH_LINES	8
 
 static const char *const report_usage[] = {
-	"perf churn report [-i <file>] [--json | --folded] [<options>]",
+	"perf churn report [-i <file>] [--json | --folded[=<what>]] [<options>]",
 	NULL
 };
 
