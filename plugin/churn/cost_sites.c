@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The allocator's time, called to allocate, goes to the site on the sample's own stack. Called to free,
- * to the sites whose blocks are freed there (mixes.h), and what the kernel does then by their bytes.
+ * The allocator's time, called to allocate, goes to the site on the sample's own stack. Called to
+ * free, to the sites whose blocks are freed there (mixes.h), and what the kernel does then by their
+ * bytes.
  * Faults outside of the allocator go to the sites whose fresh memory it is likely to be (touch.h).
  */
 #include <errno.h>
@@ -200,8 +201,8 @@ static void resolve_side(struct spreader *sp, struct cpu_path *p)
 }
 
 /*
- * glibc's calloc() ends with a jump to memset(), and is on the stack no more. A call that was seen to
- * call calloc() never calls memset() itself.
+ * glibc's calloc() ends with a jump to memset(), and is on the stack no more. A call that was seen
+ * to call calloc() never calls memset() itself.
  */
 static void resolve_memset(struct spreader *sp, struct cpu_path *p)
 {
@@ -229,7 +230,7 @@ static bool is_own(const struct model *m, const struct cpu_path *p)
 	return stacks__frame(m->stacks, stacks__site(m->stacks, p->stack))->kind != FRAME_ALLOCATOR;
 }
 
-/* Who makes malloc() ask the kernel has fresh memory, even if none of few large blocks was sampled. */
+/* Who makes malloc() ask the kernel has fresh memory, even if no large block was sampled. */
 static int note_fresh(struct spreader *sp, const struct cpu_path *p, __u32 site)
 {
 	return p->class == CLASS_HEAP_SYSCALL ?

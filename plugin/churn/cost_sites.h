@@ -14,7 +14,9 @@ struct model;
 /**
  * spread_costs() - Set report.cpu.classes, .spread and .unattributed, and share costs out to sites.
  *
- * After totals, before the sites: a site that only CPU samples have seen is added. Return: 0 or -ENOMEM.
+ * After totals, before the sites: a site that only CPU samples have seen is added.
+ *
+ * Return: 0 or -ENOMEM.
  */
 int spread_costs(struct model *m);
 

@@ -43,7 +43,7 @@ static const char *const malloc_names[] = {
 	"*alloc*", "*memalign*", "operator new*", "_Znw*", "_Zna*", "*morecore*", "*arena*", NULL
 };
 
-/* Operators new and delete are wrappers to sites, but nothing else than the allocator to the CPU. */
+/* Operators new and delete are wrappers to sites, but the allocator to the CPU. */
 static const char *const operators[] = {
 	"operator new*", "operator delete*", "_Znw*", "_Zna*", "_Zdl*", "_Zda*", NULL
 };

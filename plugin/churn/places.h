@@ -30,7 +30,7 @@ struct place {
 	bool inlined;
 };
 
-/** struct places - Zero it, but for @depth: frames that tell places apart, from the call outwards. */
+/** struct places - Zero it, but for @depth: frames that tell places apart, the call's first. */
 struct places {
 	struct place *list;
 	size_t nr, room;

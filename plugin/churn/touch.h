@@ -3,8 +3,8 @@
  * touch.h - whose fresh memory a page fault outside the allocator is on, as far as stacks tell.
  *
  * Blocks of a page or more are first touched by the program, as a rule in the function that
- * allocates them, in one that it calls, or in one that the function's caller calls. So from the fault
- * outwards the first function that allocates such blocks itself, or calls one that does, names the
+ * allocates them, in one that it calls, or in one that the function's caller calls. So from the
+ * fault outwards the first function that allocates such blocks itself, or calls one that does, names the
  * sites; of several each has its part by bytes. Where there is none, nobody knows.
  */
 #ifndef PERF_CHURN_CHURN_TOUCH_H
@@ -15,7 +15,7 @@
 
 #include "mixes.h"
 
-/** TOUCH_MIN_BYTES - Smaller blocks are mostly touched by the allocator, as it writes its headers. */
+/** TOUCH_MIN_BYTES - Smaller blocks are mostly touched first by the allocator's own headers. */
 #define TOUCH_MIN_BYTES	4096
 
 /** struct touch - Zero it to begin with. @own: functions that allocate; @callers: theirs. */

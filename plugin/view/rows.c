@@ -18,7 +18,7 @@ enum view_by view__by(const struct report *r, const struct view_opts *opts)
 	return opts->by;
 }
 
-/* What decides between equals: weight, share, then the name, so that output never depends on luck. */
+/* What decides between equals: weight, share, then the name: output never depends on luck. */
 static int cmp_equals(const struct site_row *a, const struct site_row *b)
 {
 	const struct stack_frame *x, *y;
