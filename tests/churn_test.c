@@ -11,6 +11,8 @@
 #include "churn/hist.h"
 #include "churn/index.h"
 #include "churn/live.h"
+#include "churn/costs.h"
+#include "churn/cpu_class.h"
 #include "churn/model.h"
 #include "churn/regex_cost.h"
 #include "churn/seen.h"
@@ -836,7 +838,8 @@ TEST_F(model, live_is_what_was_not_seen_freed)
 
 TEST_F(model, frees_of_unseen_blocks_count_apart_and_live_is_never_negative)
 {
-	struct model_free f = { .weight = 1, .pid = 10, .flags = CHURN_F_UNSEEN, .counted = true };
+	struct model_free f = { .weight = 1, .pid = 10, .stack = STACK_NONE,
+				.flags = CHURN_F_UNSEEN, .counted = true };
 	__u32 stack = add_stack(self->m, path_a, 4);
 	int i;
 
@@ -855,7 +858,8 @@ TEST_F(model, frees_of_unseen_blocks_count_apart_and_live_is_never_negative)
 TEST_F(model, frees_of_the_parents_blocks_are_not_from_before_the_recording)
 {
 	struct churn_window w = { .nr_allocs = 1, .nr_frees = 5, .nr_free_unseen = 5 };
-	struct model_free f = { .weight = 1, .pid = 11, .flags = CHURN_F_UNSEEN, .counted = true };
+	struct model_free f = { .weight = 1, .pid = 11, .stack = STACK_NONE,
+				.flags = CHURN_F_UNSEEN, .counted = true };
 	int i;
 
 	for (i = 0; i < 5; i++) {
@@ -1029,8 +1033,17 @@ TEST_F(model, other_losses_leave_churn_figures_alone)
 
 static void add_cpu(struct model *m, int nr, __u32 flags)
 {
+	struct cpu_path like = {
+		.stack = STACK_NONE, .flags = flags, .comm = "",
+		.class = flags & CPU_PROBE ? CLASS_PROBE :
+			 flags & CPU_ALLOCATOR ? CLASS_MALLOC : CLASS_COMPUTE,
+	};
+	__u32 path;
+
+	if (model__cpu_path(m, &like, &path))
+		return;
 	while (nr-- > 0)
-		model__add_cpu(m, flags, 1000);
+		model__add_cpu(m, path, 1000);
 }
 
 TEST_F(model, probe_cost_is_left_out_of_the_cpu_share)

@@ -12,7 +12,7 @@ names_sites()
 	local site
 
 	for site in parse_line build_index render_response; do
-		has "$1 names $site with its line" "%.* $site \(demo\.c:[0-9]+\)" "$2"
+		has "$1 names $site with its line" "^ +[0-9].* $site \(demo\.c:[0-9]+\)" "$2"
 	done
 }
 

@@ -60,7 +60,7 @@ test_usage()
 	refused "an empty regex" "^--wrapper '': " --wrapper ''
 	refused "a regex of nested groups" 'deeper' --wrapper "$(printf '%060d' 0 | tr 0 '(')"
 	refused "a regex of nested repetitions" 'multiply' --wrapper '((((a{99}){99}){99}){99}){99}'
-	refused "--by with nonsense" 'count or bytes' --by weight
+	refused "--by with nonsense" 'count, bytes or cpu' --by weight
 	refused "--pid with text" "'me'" --pid me
 	refused "--comm with an empty name" "'a,,b'" --comm a,,b
 	refused "--time backwards" "'3,2'" --time 3,2

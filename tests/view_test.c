@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "churn/costs.h"
+#include "churn/cpu_class.h"
 #include "churn/model.h"
 #include "stack/machine.h"
 #include "util/msg.h"
@@ -202,9 +204,10 @@ static void add(struct model *m, int nr, __u64 size, __u64 weight, __u64 life_ns
 		.fn = CHURN_FN_MALLOC, .comm = stacks__string(model__stacks(m), "demo"),
 	};
 	struct model_free f = { .lifetime_ns = life_ns, .weight = weight, .pid = 10,
-				.stack = STACK_NONE, .counted = true };
+				.fn = CHURN_FN_FREE, .counted = true };
 
 	stacks__add(model__stacks(m), frames, nr_frames, &a.stack);
+	f.stack = a.stack;
 	while (nr-- > 0) {
 		a.seq = f.seq = ++seq;
 		model__add_alloc(m, &a);
@@ -236,14 +239,25 @@ static void add_probe(struct model *m, const char *symbol, __u32 fn, __u64 hits,
 	model__add_probe(m, &p);
 }
 
+static void add_cpu_path(struct model *m, int nr, enum cpu_class class, __u32 flags,
+			 const struct frame *frames, size_t nr_frames)
+{
+	struct cpu_path like = { .stack = STACK_NONE, .class = class, .flags = flags };
+	__u32 path;
+
+	like.comm = stacks__string(model__stacks(m), "demo");
+	if ((nr_frames && stacks__add(model__stacks(m), frames, nr_frames, &like.stack)) ||
+	    model__cpu_path(m, &like, &path))
+		return;
+	while (nr-- > 0)
+		model__add_cpu(m, path, 1000);
+}
+
 static void add_cpu(struct model *m)
 {
-	int i;
-
-	for (i = 0; i < 1000; i++)
-		model__add_cpu(m, i % 4 ? CPU_CHAINED : CPU_CHAINED | CPU_ALLOCATOR, 1000);
-	for (i = 0; i < 50; i++)
-		model__add_cpu(m, CPU_PROBE, 1000);
+	add_cpu_path(m, 250, CLASS_MALLOC, CPU_CHAINED | CPU_ALLOCATOR, NULL, 0);
+	add_cpu_path(m, 750, CLASS_COMPUTE, CPU_CHAINED, NULL, 0);
+	add_cpu_path(m, 50, CLASS_PROBE, CPU_PROBE, NULL, 0);
 }
 
 static void add_window(struct model *m, struct churn_window w)
@@ -335,6 +349,54 @@ TEST_F(report, exact)
 				 &self->opts));
 	EXPECT_TRUE(view_matches("tests/data/report-exact.folded", view__folded, self->r,
 				 &self->opts));
+}
+
+/* CPU samples for the sites of add_sites(); blocks are freed where they were allocated. */
+static void add_costs(struct model *m)
+{
+	const struct frame inside = F("_int_malloc", 0x900, 0x910), f = F("free", 0xa00, 0xa10);
+	const struct frame at_leaf[] = { inside, leaf, mid, main_a, start };
+	const struct frame at_grow[] = { inside, op_new, vector, grow, main_b, start };
+	const struct frame in_free[] = { f, leaf, mid, main_a, start };
+	const struct frame touching[] = { F("fill", 0xb00, 0xb10), grow, main_b, start };
+
+	add_cpu_path(m, 120, CLASS_MALLOC, CPU_ALLOCATOR, at_leaf, 5);
+	add_cpu_path(m, 40, CLASS_MALLOC, CPU_ALLOCATOR, at_grow, 6);
+	add_cpu_path(m, 10, CLASS_HEAP_SYSCALL, CPU_ALLOCATOR, at_grow, 6);
+	add_cpu_path(m, 60, CLASS_FREE, CPU_ALLOCATOR, in_free, 5);
+	add_cpu_path(m, 20, CLASS_HEAP_FAULT, CPU_FIRST_TOUCH, touching, 4);
+	add_cpu_path(m, 750, CLASS_COMPUTE, 0, NULL, 0);
+}
+
+TEST_F(report, costs)
+{
+	self->rec.cpu_call_graph = CALL_GRAPH_CFI;
+	self->rec.cpu_is_ns = true;
+	add_sites(self->m, 1);
+	add_costs(self->m);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, false, &self->r));
+	EXPECT_TRUE(view_matches("tests/data/report-costs.txt", view__stdio, self->r, &self->opts));
+	EXPECT_TRUE(view_matches("tests/data/report-costs.json", view__json, self->r, &self->opts));
+	self->opts.by = BY_CPU;
+	EXPECT_TRUE(view_matches("tests/data/report-costs.folded", view__folded, self->r,
+				 &self->opts));
+}
+
+TEST_F(report, below_its_error_a_cost_is_grey)
+{
+	char *text;
+
+	self->rec.cpu_call_graph = CALL_GRAPH_CFI;
+	add_sites(self->m, 1);
+	add_costs(self->m);
+	ASSERT_EQ(0, model__finish(self->m, &self->rec, 2000000000, false, &self->r));
+	self->opts.color = true;
+	text = render(view__stdio, self->r, &self->opts);
+	ASSERT_NE(NULL, text);
+	/* Of 1000 samples none in libstrip.so's site. */
+	EXPECT_NE(NULL, strstr(text, "\033[2m    0.0 \033[m"));
+	EXPECT_NE(NULL, strstr(text, "\033[31m   18.0 \033[m"));
+	free(text);
 }
 
 TEST_F(report, sampled)
@@ -462,7 +524,7 @@ TEST_F(report, nothing_hit)
 TEST_F(report, by_bytes_with_columns)
 {
 	make_exact(self->m);
-	self->opts.by_bytes = true;
+	self->opts.by = BY_BYTES;
 	self->opts.quiet = true;
 	self->opts.limit = 2;
 	ASSERT_EQ(0, columns__parse("-F", "overhead,bytes,bytes_error,bytes_rate,frees,live,live_bytes,srcline,dso,sym",

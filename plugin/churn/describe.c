@@ -119,6 +119,7 @@ int describe_recording(const struct pdreader *r, const struct roles *roles,
 	if (roles->cpu) {
 		ret->cpu_call_graph = call_graph_of(roles, roles->cpu);
 		ret->cpu_event = roles->cpu->name;
+		ret->cpu_is_ns = roles->cpu->attr.type == PERF_TYPE_SOFTWARE;
 		if (roles->cpu->attr.freq)
 			ret->freq_hz = roles->cpu->attr.sample_freq;
 	}

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "costs.h"
+#include "cpu_class.h"
 #include "describe.h"
 #include "feed.h"
 #include "filter.h"
@@ -29,8 +31,8 @@
 #define SEEN_REJECTED	(1u << 31)
 #define SEEN_STACK	(SEEN_CUT - 1)
 
-/* What is remembered of a CPU sample's chain, beside enum model_cpu_flags. */
-#define CPU_REJECTED	(1u << 31)
+/* What is remembered of a CPU sample's chain, in place of a path. */
+#define CPU_REJECTED	((__u32)-1)
 
 /* How often an address space has changed: old chains may mean something else now. */
 struct space_version {
@@ -66,7 +68,7 @@ static int build(struct feed *f)
 {
 	struct model_opts model_opts = {
 		.names = f->opts.names, .srcline = name_line, .srcline_ctx = f,
-		.max_live = MAX_LIVE_BLOCKS,
+		.max_live = MAX_LIVE_BLOCKS, .site_depth = f->opts.site_depth,
 	};
 	int err = roles__init(&f->roles, f->reader);
 
@@ -392,56 +394,51 @@ static bool site_passes(const struct feed *f, size_t nr_user)
 	return filter__site(f->opts.filter, site->sym, site->dso);
 }
 
-static __u32 classify_cpu(struct feed *f, const struct pdsample *s)
+static int find_cpu_path(struct feed *f, const struct pdsample *s, const char *comm, __u32 *ret)
 {
-	size_t nr = machine__resolve(f->machine, s, f->frames, MAX_FRAMES);
-	bool is_kernel = nr && f->frames[0].kernel;
-	size_t i, nr_user = 0;
-	__u32 flags = 0;
+	struct stacks *stacks = model__stacks(f->model);
+	size_t nr = machine__resolve(f->machine, s, f->frames, MAX_FRAMES), i;
+	struct cpu_path like = { .stack = STACK_NONE };
+	int err = 0;
 
-	for (i = 0; i < nr; i++) {
-		const struct frame *frame = &f->frames[i];
-		enum frame_kind kind = frame->allocator ? FRAME_ALLOCATOR :
-				       names__classify(f->opts.names, frame->sym, frame->dso,
-						       frame->kernel);
-
-		if (kind == FRAME_PROBE)
-			flags |= CPU_PROBE;
-		if (frame->kernel)
-			continue;
-		if (kind == FRAME_ALLOCATOR)
-			flags |= CPU_ALLOCATOR;
-		/* What it calls is the allocator's work all the same. */
-		if (!nr_user && names__is_own_library(frame->dso))
-			flags |= CPU_PROBE;
-		if (!nr_user && !frame->sym && names__is_allocator_dso(frame->dso))
-			flags |= CPU_UNNAMED_LIBC;
-		f->kinds[nr_user] = kind;
-		f->frames[nr_user++] = *frame;
+	for (i = 0; i < nr; i++)
+		f->kinds[i] = f->frames[i].allocator ? FRAME_ALLOCATOR :
+			      names__classify(f->opts.names, f->frames[i].sym, f->frames[i].dso,
+					      f->frames[i].kernel);
+	like.class = cpu_class__of(f->frames, f->kinds, nr, &like.flags);
+	nr = cpu_class__cut(f->frames, f->kinds, nr);
+	*ret = CPU_REJECTED;
+	if (!site_passes(f, nr))
+		return 0;
+	if (like.class != CLASS_PROBE && (like.class != CLASS_COMPUTE || like.flags & CPU_NEEDS_STACK)) {
+		like.comm = stacks__string(stacks, comm);
+		err = like.comm ? stacks__add(stacks, f->frames, nr, &like.stack) : -ENOMEM;
 	}
-	if (is_kernel)
-		flags |= CPU_KERNEL;
-	if (nr_user > 1)
-		flags |= CPU_CHAINED;
-	return site_passes(f, nr_user) ? flags : flags | CPU_REJECTED;
+	return err ?: model__cpu_path(f->model, &like, ret);
 }
 
 static int take_cpu(struct feed *f, const struct pdsample *s)
 {
+	const char *comm = machine__thread_comm(f->machine, s->pid, s->tid) ?: "";
 	struct seen_key key;
 	bool has_key;
-	__u32 flags;
+	__u32 path;
+	int err;
 
 	if (!passes(f, s) || model__in_window(f->model, s->pid, s->time))
 		return 0;
 	has_key = make_key(f, s, &key);
-	if (!has_key || !seen__find(f->cpu_seen, &key, &flags)) {
-		flags = classify_cpu(f, s);
+	if (has_key)
+		seen_key__add(&key, hash_str(comm));
+	if (!has_key || !seen__find(f->cpu_seen, &key, &path)) {
+		err = find_cpu_path(f, s, comm, &path);
+		if (err)
+			return err;
 		if (has_key)
-			seen__add(f->cpu_seen, &key, flags);
+			seen__add(f->cpu_seen, &key, path);
 	}
-	if (!(flags & CPU_REJECTED))
-		model__add_cpu(f->model, flags, s->period ?: 1);
+	if (path != CPU_REJECTED)
+		model__add_cpu(f->model, path, s->period ?: 1);
 	return 0;
 }
 

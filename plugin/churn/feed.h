@@ -21,11 +21,13 @@ struct report;
 
 /**
  * struct feed_opts - All must outlive the feed. Stacks are always looked at whole.
+ * @site_depth: Frames that tell sites apart, from the call outwards; PLACE_ALL_FRAMES: all.
  * @progress: Called now and then while reading; NULL: not.
  */
 struct feed_opts {
 	const struct filter *filter;
 	const struct names *names;
+	size_t site_depth;
 	void (*progress)(void *ctx, __u64 done_bytes, __u64 total_bytes);
 	void *progress_ctx;
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bounds.h"
+#include "cost_sites.h"
 #include "model_priv.h"
 #include "shapes.h"
 #include "verdict.h"
@@ -305,6 +306,7 @@ static int finish_sites(struct model *m)
 			.live_allocs = seen_to_end ? calibration__count(c, &s->live) : unknown,
 			.live_bytes = seen_to_end ? calibration__bytes(c, &s->live) : unknown,
 			.p50_life_ns = rec->has_frees ? lives__median(&s->lives) : NAN,
+			.cost = cost_of_site(m, i),
 		};
 	}
 	m->report.sites = m->report_sites;
@@ -393,8 +395,8 @@ int model__finish(struct model *m, const struct report_recording *rec, __u64 end
 	finish_totals(m, use_windows);
 	finish_slow_path(m);
 	init_calibration(m);
-	err = censor_live(m, end_ns, &live) ?: finish_paths(m) ?: finish_sites(m) ?:
-	      finish_shapes(m);
+	err = censor_live(m, end_ns, &live) ?: spread_costs(m) ?: finish_paths(m) ?:
+	      finish_sites(m) ?: finish_shapes(m);
 	if (err)
 		return err;
 	finish_live(m, &live);

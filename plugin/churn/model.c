@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpu_class.h"
 #include "model_priv.h"
 #include "shapes.h"
+#include "touch.h"
 
 /* Those of allocations that were lost, or left out by a filter, stay for ever. */
 #define MAX_EARLY	((size_t)1 << 16)
@@ -26,6 +28,7 @@ int model__new(const struct model_opts *opts, struct model **ret)
 	if (!err)
 		err = grow_array(&m->window_sums, &m->room_window_sums, 0, sizeof(*m->window_sums));
 	m->nr_window_sums = 1;	/* number 0 is none */
+	m->site_places.depth = opts->site_depth;
 	if (err) {
 		model__free(m);
 		return err;
@@ -54,8 +57,11 @@ void model__free(struct model *m)
 	free(m->window_sums);
 	free(m->report_sites);
 	free(m->report_paths);
+	free(m->report_cpu_paths);
+	free(m->cost_sums);
+	costs__exit(&m->costs);
+	places__exit(&m->site_places);
 	index__exit(&m->path_index);
-	index__exit(&m->site_index);
 	index__exit(&m->proc_index);
 	live__free(m->live);
 	live__free(m->early);
@@ -102,56 +108,16 @@ found:
 	return 0;
 }
 
-/* Strings of the stacks are unique, so the line's address will do. */
-static __u64 site_place(const struct stack_frame *f)
+int find_site_of(struct model *m, __u32 stack, __u32 *ret)
 {
-	return f->srcline ? (__u64)(unsigned long)f->srcline : f->rel_ip;
-}
+	int err = places__add(&m->site_places, m->stacks, stack, ret);
 
-static __u64 site_hash(const struct stack_frame *f)
-{
-	return hash_mix(hash_mix(0, f->function), site_place(f));
-}
-
-static bool same_site(const struct stack_frame *a, const struct stack_frame *b)
-{
-	return a->function == b->function && a->srcline == b->srcline &&
-	       site_place(a) == site_place(b);
-}
-
-static struct site *known_site(struct model *m, __u32 stack)
-{
-	const struct stack_frame *f = stacks__frame(m->stacks, stacks__site(m->stacks, stack));
-	size_t pos;
-	__u32 id;
-
-	for (id = index__first(&m->site_index, site_hash(f), &pos); id != INDEX_NONE;
-	     id = index__next(&m->site_index, site_hash(f), &pos)) {
-		if (same_site(f, stacks__frame(m->stacks, m->sites[id].stack)))
-			return &m->sites[id];
-	}
-	return NULL;
-}
-
-static int find_site_of(struct model *m, __u32 stack, __u32 *ret)
-{
-	__u32 node = stacks__site(m->stacks, stack);
-	const struct site *known = known_site(m, stack);
-	__u32 id = m->nr_sites;
-	int err;
-
-	if (known) {
-		*ret = known - m->sites;
-		return 0;
-	}
-	err = grow_array(&m->sites, &m->room_sites, id, sizeof(*m->sites));
-	if (!err)
-		err = index__add(&m->site_index, site_hash(stacks__frame(m->stacks, node)), id);
-	if (err)
+	if (err || *ret < m->nr_sites)
 		return err;
-	m->sites[m->nr_sites++].stack = node;
-	*ret = id;
-	return 0;
+	err = grow_array(&m->sites, &m->room_sites, m->nr_sites, sizeof(*m->sites));
+	if (!err)
+		m->sites[m->nr_sites++].stack = stacks__site(m->stacks, stack);
+	return err;
 }
 
 static int find_path(struct model *m, const struct model_alloc *a, __u32 *ret)
@@ -241,11 +207,22 @@ static int shape_end(struct model *m, const struct model_free *f, const struct l
 		.tid = f->tid, .alloc_tid = b->tid, .by_realloc = f->fn == CHURN_FN_REALLOC,
 		.cross_thread = f->flags & CHURN_F_CROSS_THREAD,
 	};
-	struct site *caller;
+	__u32 caller = PLACE_NONE;
 
-	if (s.by_realloc && s.stack != STACK_NONE && (caller = known_site(m, s.stack)))
-		shape__add_outgrown(&caller->shape, b->size_bytes, b->weight);
+	if (s.by_realloc && s.stack != STACK_NONE)
+		caller = places__find(&m->site_places, m->stacks, s.stack);
+	if (caller != PLACE_NONE)
+		shape__add_outgrown(&m->sites[caller].shape, b->size_bytes, b->weight);
 	return shape__add_free(&m->sites[p->site].shape, m->stacks, &s);
+}
+
+/* What realloc() gives back costs nothing in free(). */
+static int note_death(struct model *m, const struct model_free *f, __u32 site, __u64 weight,
+		      __u64 size_bytes)
+{
+	if (f->stack == STACK_NONE || f->fn == CHURN_FN_REALLOC)
+		return 0;
+	return costs__add_death(&m->costs, f->stack, site, weight, size_bytes);
 }
 
 /* The end of a sampled block. */
@@ -261,7 +238,8 @@ static int end_block(struct model *m, const struct model_free *f)
 	window = window_at(m, b.pid, b.time_ns);
 	add_sample(m, &site->freed, window, b.weight, b.size_bytes);
 	add_sample(m, &m->lives[log2_class(f->lifetime_ns)], window, b.weight, 0);
-	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight) ?: shape_end(m, f, &b);
+	return lives__add_freed(&site->lives, f->lifetime_ns, b.weight) ?: shape_end(m, f, &b) ?:
+	       note_death(m, f, m->paths[b.path].site, b.weight, b.size_bytes);
 }
 
 /* A free that came before its allocation; nobody else can free a block that is not there yet. */
@@ -281,6 +259,14 @@ static int match_early(struct model *m, const struct model_alloc *a)
 	return 0;
 }
 
+static void note_large(struct path *p, const struct model_alloc *a)
+{
+	if (a->size_bytes < TOUCH_MIN_BYTES)
+		return;
+	p->nr_large++;
+	p->large_bytes += (double)a->weight * a->size_bytes;
+}
+
 int model__add_alloc(struct model *m, const struct model_alloc *a)
 {
 	struct process *p;
@@ -297,6 +283,7 @@ int model__add_alloc(struct model *m, const struct model_alloc *a)
 	if (err)
 		return err;
 	p->has_calls = true;
+	note_large(&m->paths[path], a);
 	window = window_at(m, a->pid, a->time_ns);
 	m->window_sums[window].count += a->weight;
 	m->window_sums[window].bytes += (double)a->weight * a->size_bytes;
@@ -344,7 +331,7 @@ static int match_free(struct model *m, const struct model_free *f, bool *known)
 	*known = false;
 	if (f->flags & CHURN_F_UNSEEN) {
 		note_unseen(m, f);
-		return 0;
+		return note_death(m, f, SITE_NONE, f->weight, 0);
 	}
 	if (!live__find(m->live, f->seq))
 		return note_unmatched(m, f);
@@ -513,31 +500,33 @@ int model__add_probe(struct model *m, const struct churn_probe *p)
 	return 0;
 }
 
-static void add_period(struct period_sum *sum, __u64 period)
+int model__cpu_path(struct model *m, const struct cpu_path *like, __u32 *ret)
 {
-	sum->sum += period;
-	sum->squares += (double)period * period;
+	return costs__path(&m->costs, like, ret);
 }
 
-void model__add_cpu(struct model *m, __u32 flags, __u64 period)
+void model__add_cpu(struct model *m, __u32 path, __u64 period)
 {
 	struct report_cpu *cpu = &m->report.cpu;
+	struct cpu_path *p = &m->costs.paths[path];
 
-	if (flags & CPU_PROBE) {
+	p->nr++;
+	period_sum__add(&p->sum, period);
+	if (p->flags & CPU_PROBE) {
 		cpu->nr_probe++;
-		add_period(&m->cpu_probe, period);
+		period_sum__add(&m->cpu_probe, period);
 		return;
 	}
 	cpu->nr_samples++;
-	cpu->nr_chained += !!(flags & CPU_CHAINED);
-	if (flags & CPU_ALLOCATOR) {
+	cpu->nr_chained += !!(p->flags & CPU_CHAINED);
+	if (p->flags & CPU_ALLOCATOR) {
 		cpu->nr_allocator++;
-		add_period(&m->cpu_allocator, period);
+		period_sum__add(&m->cpu_allocator, period);
 		return;
 	}
-	cpu->nr_kernel += !!(flags & CPU_KERNEL);
-	cpu->nr_unnamed_libc += !!(flags & CPU_UNNAMED_LIBC);
-	add_period(&m->cpu_rest, period);
+	cpu->nr_kernel += !!(p->flags & CPU_KERNEL);
+	cpu->nr_unnamed_libc += !!(p->flags & CPU_UNNAMED_LIBC);
+	period_sum__add(&m->cpu_rest, period);
 }
 
 int model__begin_process(struct model *m, __u32 pid)

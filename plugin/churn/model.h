@@ -17,20 +17,22 @@
 #include "report.h"
 #include "stacks.h"
 
-struct model;
+struct cpu_path;
 struct frame;
+struct model;
 
 /**
  * struct model_opts - How to look at the samples.
  * @names: Must outlive the model.
  * @srcline, @srcline_ctx: Source lines of sites; NULL: none.
  * @max_live: Most sampled blocks followed at a time.
+ * @site_depth: Frames that tell sites apart, from the call outwards; PLACE_ALL_FRAMES: all.
  */
 struct model_opts {
 	const struct names *names;
 	srcline_fn srcline;
 	void *srcline_ctx;
-	size_t max_live;
+	size_t max_live, site_depth;
 };
 
 int model__new(const struct model_opts *opts, struct model **ret);
@@ -84,19 +86,12 @@ int model__add_probe(struct model *m, const struct churn_probe *p);
 /** model__set_stacks() - How walks by call frame information have ended so far. */
 void model__set_stacks(struct model *m, const struct churn_stacks *stacks);
 
-/** enum model_cpu_flags - What was on a CPU sample's stack. */
-enum model_cpu_flags {
-	CPU_ALLOCATOR		= 1 << 0,
-	CPU_PROBE		= 1 << 1,
-	CPU_CHAINED		= 1 << 2,
-	CPU_UNNAMED_LIBC	= 1 << 3,
-	CPU_KERNEL		= 1 << 4,
-};
-
 /** model__in_window() - Did the process have breakpoints then? It is counted, and not to be added. */
 bool model__in_window(struct model *m, __u32 pid, __u64 time_ns);
 
-void model__add_cpu(struct model *m, __u32 flags, __u64 period);
+/** model__cpu_path() - Number of a kind of CPU samples, for model__add_cpu(). 0 or -ENOMEM. */
+int model__cpu_path(struct model *m, const struct cpu_path *like, __u32 *ret);
+void model__add_cpu(struct model *m, __u32 path, __u64 period);
 
 /**
  * model__begin_process() - Its first allocation was in the recording, or its parent's was.

@@ -6,16 +6,21 @@
 #define PERF_CHURN_CHURN_MODEL_PRIV_H
 
 #include "calibrate.h"
+#include "costs.h"
 #include "index.h"
 #include "live.h"
 #include "model.h"
+#include "places.h"
 #include "shape.h"
 #include "util/window_estimate.h"
 
+/* @large_bytes: in @nr_large sampled blocks of TOUCH_MIN_BYTES or more. */
 struct path {
 	__u32 stack, fn, site;
 	const char *comm;
 	struct tally sum;
+	double large_bytes;
+	__u64 nr_large;
 };
 
 /* A site: its function, and the line of the call or, without lines, its address. */
@@ -51,9 +56,11 @@ struct process {
 	struct heap_ends ends;
 };
 
-/* Sum of periods, and of their squares, over a kind of CPU samples. */
-struct period_sum {
-	double sum, squares;
+/* CPU time of a site; @mix_error: what not knowing whose blocks are freed adds to the error. */
+struct cost_sum {
+	double parts[NR_CPU_CLASSES];
+	double squares, mix_error;
+	struct period_sum zeroing;
 };
 
 struct model {
@@ -67,7 +74,7 @@ struct model {
 	struct index path_index;
 	struct site *sites;
 	size_t nr_sites, room_sites;
-	struct index site_index;
+	struct places site_places;	/* with the sites' numbers */
 	struct process *procs;
 	size_t nr_procs, room_procs;
 	struct index proc_index;
@@ -87,11 +94,17 @@ struct model {
 	struct calibration calibration;
 	double nr_freed_before, nr_freed_inherited, freed_unmatched;	/* from samples */
 	struct period_sum cpu_allocator, cpu_rest, cpu_probe;
+	struct costs costs;
+	struct cost_sum *cost_sums;	/* by site, then of none */
 
 	struct report report;
 	struct report_site *report_sites;
 	struct report_path *report_paths;
 	struct report_shape *report_shapes;
+	struct report_cpu_path *report_cpu_paths;
 };
+
+/** find_site_of() - The site of a stack, made if it is new. Return: 0 or -ENOMEM. */
+int find_site_of(struct model *m, __u32 stack, __u32 *ret);
 
 #endif /* PERF_CHURN_CHURN_MODEL_PRIV_H */

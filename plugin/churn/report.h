@@ -45,7 +45,7 @@ enum call_graph {
  * struct report_recording - Where the figures come from.
  * @command: Command line of the recorder, quoted for a shell; NULL when not in the file.
  * @method: How calls were seen: "uprobe", "preload", "event"; NULL when the file does not say.
- * @cpu_event: Name of the CPU event; NULL when there is none.
+ * @cpu_event: Name of the CPU event; NULL when there is none. @cpu_is_ns: Its periods are in ns.
  * @other_events: Names of sampling events that are not looked at, ", " between them; NULL: none.
  * @freq_hz: Its frequency, 0 when it has a fixed period.
  * @sample_period: One allocation in so many is sampled; 1: all, 0: unknown.
@@ -68,6 +68,7 @@ struct report_recording {
 	__u64 sample_period, nr_late;
 	int nr_cpus;
 	enum call_graph call_graph, cpu_call_graph;
+	bool cpu_is_ns;
 	bool has_weights, has_frees, has_windows, share_unknown, filtered, truncated, unfinished;
 	bool slow_path, is_glibc;
 };
@@ -99,6 +100,61 @@ struct report_totals {
 	__u64 free_null, free_internal, reallocs, hits;
 };
 
+/** enum cpu_class - What CPU time was spent on; each sample is of one class. */
+enum cpu_class {
+	CLASS_COMPUTE,
+	CLASS_MALLOC,		/* the allocator, called to hand out a block */
+	CLASS_FREE,		/* called to take one back */
+	CLASS_REALLOC,
+	CLASS_HEAP_FAULT,	/* page faults in the allocator, or on fresh memory */
+	CLASS_HEAP_SYSCALL,	/* brk(), mmap() and the like, by the allocator */
+	CLASS_PROBE,		/* what the recording costs */
+	NR_CPU_CLASSES,
+};
+
+/**
+ * struct report_cost - CPU time that a site's blocks cost, as parts of the program's CPU time
+ * without the probes' cost, 0 to 1.
+ * @whole: The sum, from allocation to free.
+ * @saving: What goes away at least if nothing is allocated here: without @zeroing, which a program
+ *	that needs zeros has to do all the same.
+ * @parts: By enum cpu_class. @zeroing: Of the malloc side, calloc()'s memset().
+ */
+struct report_cost {
+	struct estimate whole, saving;
+	double parts[NR_CPU_CLASSES], zeroing;
+};
+
+/**
+ * struct report_cpu_path - CPU samples of one stack, class and thread name; none of compute.
+ * @period: Sum of their periods.
+ */
+struct report_cpu_path {
+	__u32 stack;
+	enum cpu_class class;
+	const char *comm;
+	double period;
+};
+
+/**
+ * struct report_spread - How costs came to their sites, as parts of the program's CPU time.
+ * @known: Sites' costs are known: CPU samples have whole stacks.
+ * @frees_by_line, @frees_by_function, @frees_unknown: CPU time of frees, by where the mix of what
+ *	dies there was found.
+ * @faults_inside, @faults_fresh, @faults_likely: Heap faults: with an allocator function on the
+ *	stack; with the kernel's functions for fresh anonymous memory; taken for such as others
+ *	of the same function are.
+ * @faults_unknown: Of the latter two, those no site was found for.
+ * @side_unknown: The allocator's functions have no names; malloc side unless frees were seen there.
+ * @kernel_unnamed: The kernel's functions have no names: faults and syscalls are not told apart.
+ */
+struct report_spread {
+	bool known;
+	double frees_by_line, frees_by_function, frees_unknown;
+	double faults_inside, faults_fresh, faults_likely, faults_unknown;
+	double side_unknown, kernel_unnamed;
+};
+
 /**
  * struct report_cpu - CPU samples, by their period.
  * @share: Part of the CPU time with an allocator function on the stack, probe cost left out.
@@ -110,9 +166,17 @@ struct report_totals {
  * @nr_unnamed_libc: Samples at a nameless address in an allocator's object.
  * @nr_windowed: Samples left out since the process had breakpoints then.
  * @nr_kernel: Samples in the kernel, those of @nr_allocator left out.
+ * @classes: Parts of all CPU time, by enum cpu_class; they add up to 1. NAN: not known.
+ * @allocator: Of these, malloc, free and realloc together.
+ * @on_cpu_s: CPU time that was sampled; NAN: the event does not measure time.
+ * @unattributed: Costs of no known site.
  */
 struct report_cpu {
 	struct estimate share;
+	struct estimate classes[NR_CPU_CLASSES], allocator;
+	struct report_cost unattributed;
+	struct report_spread spread;
+	double on_cpu_s;
 	double share_low, share_high, probe_share;
 	__u64 nr_samples, nr_allocator, nr_probe, nr_chained, nr_unnamed_libc, nr_kernel;
 	__u64 nr_windowed;
@@ -167,6 +231,7 @@ struct report_path {
  * @avg_bytes: Mean size.
  * @p50_life_ns: Median lifetime, NAN when unknown.
  * @shape: What its blocks are like (shape.h).
+ * @cost: All NAN when unknown.
  */
 struct report_site {
 	__u32 stack;
@@ -176,6 +241,7 @@ struct report_site {
 	double p50_life_ns;
 	enum bound life_bound;
 	const struct report_shape *shape;
+	struct report_cost cost;
 };
 
 /** struct report_probe - A probed entry point. */
@@ -214,6 +280,8 @@ struct report {
 	size_t nr_sites;
 	const struct report_path *paths;
 	size_t nr_paths;
+	const struct report_cpu_path *cpu_paths;
+	size_t nr_cpu_paths;
 	const struct report_probe *probes;
 	size_t nr_probes;
 	const struct stacks *stacks;

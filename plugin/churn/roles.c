@@ -82,7 +82,7 @@ static const struct role_desc {
 	size_t nr_needed;		/* the others count as 0 */
 } role_descs[] = {
 	{ "churn:alloc", ROLE_ALLOC, alloc_fields, 7, 7 },
-	{ "churn:free", ROLE_FREE, free_fields, 6, 6 },
+	{ "churn:free", ROLE_FREE, free_fields, 6, 5 },
 	{ "churn:window", ROLE_WINDOW, window_fields, 30, 16 },
 	{ "churn:probe", ROLE_PROBE, probe_fields, 4, 4 },
 	{ "churn:range", ROLE_RANGE, range_fields, 4, 4 },

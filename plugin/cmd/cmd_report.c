@@ -45,7 +45,7 @@ static int set_time(struct report_opts *opts, const struct pdreader *reader)
 static int open_session(struct session *s, struct report_opts *opts)
 {
 	const struct feed_opts feed_opts = {
-		.filter = &opts->filter, .names = opts->names,
+		.filter = &opts->filter, .names = opts->names, .site_depth = opts->site_depth,
 		.progress = show_progress, .progress_ctx = &s->progress,
 	};
 	int err;

@@ -9,6 +9,7 @@
 #include "report_opts.h"
 
 #include "churn/names.h"
+#include "churn/places.h"
 #include "util/msg.h"
 #include "util/parse.h"
 
@@ -19,20 +20,20 @@
 #define DEFAULT_PATH_LINES	8
 
 static const char *const report_usage[] = {
-	"perf churn report [-i <file>] [--json | --folded] [<options>]",
+	"perf churn report [-i <file>] [--json | --folded[=<what>]] [<options>]",
 	NULL
 };
 
-static const char from_environment[] = "";
+static const char from_environment[] = "", as_by_says[] = "";
 
 /* Options as they were typed, before anything is judged. */
 struct typed {
 	const char *comms, *dsos, *symbols, *pids, *tids, *fields, *sort, *by;
 	const char *cpus, *separator;
-	const char *percent_limit, *limit, *max_stack;
+	const char *percent_limit, *limit, *max_stack, *folded, *site_depth;
 	const char *symfs, *debuginfod;
 	bool children, samples, header_only, no_paths;
-	bool json, folded, stdio, demangle, inlines, no_pager, quiet;
+	bool json, stdio, by_stack, demangle, inlines, no_pager, quiet;
 	int verbose;
 	const char **wrappers;
 	size_t nr_wrappers;
@@ -115,16 +116,30 @@ static bool percent_option(const char *text, double *ret)
 	return false;
 }
 
-static bool by_option(const char *text, bool *by_bytes)
+static bool by_option(const char *option, const char *text, const char *count, enum view_by *ret)
 {
-	if (!text || !strcmp(text, "count"))
+	if (!text || text == as_by_says)
 		return true;
-	if (!strcmp(text, "bytes")) {
-		*by_bytes = true;
-		return true;
+	if (!strcmp(text, count))
+		*ret = BY_COUNT;
+	else if (!strcmp(text, "bytes"))
+		*ret = BY_BYTES;
+	else if (!strcmp(text, "cpu"))
+		*ret = BY_CPU;
+	else
+		pr_err("%s '%s': not known, use %s, bytes or cpu\n", option, text, count);
+	return *ret != BY_DEFAULT;
+}
+
+/* Sites apart by so many frames. */
+static bool depth_option(const struct typed *t, size_t *ret)
+{
+	*ret = t->by_stack ? PLACE_ALL_FRAMES : 1;
+	if (t->by_stack && t->site_depth) {
+		pr_err("--by-stack and --site-depth exclude each other\n");
+		return false;
 	}
-	pr_err("--by '%s': not known, use count or bytes\n", text);
-	return false;
+	return number_option("--site-depth", t->site_depth, 1, MAX_MAX_STACK, ret);
 }
 
 /* Only whether it can be read; what it means needs the file. */
@@ -140,7 +155,7 @@ static bool time_option(const char *text)
 
 static bool format_option(const struct typed *t, struct report_opts *opts)
 {
-	if (t->json + t->folded + t->stdio > 1) {
+	if (t->json + !!t->folded + t->stdio > 1) {
 		pr_err("--json, --folded and --stdio exclude each other\n");
 		return false;
 	}
@@ -249,7 +264,8 @@ static bool judge_view(const struct typed *t, struct report_opts *opts)
 	       percent_option(t->percent_limit, &view->min_share) &&
 	       number_option("--limit", t->limit, 0, 1000000000, &view->limit) &&
 	       number_option("--max-stack", t->max_stack, 1, MAX_MAX_STACK, &view->max_stack) &&
-	       by_option(t->by, &view->by_bytes);
+	       by_option("--by", t->by, "count", &view->by) &&
+	       by_option("--folded", t->folded, "allocs", &view->by);
 }
 
 static void print_filter(FILE *out, const char *option, const char *text)
@@ -289,6 +305,7 @@ static bool judge(const struct typed *t, struct report_opts *opts)
 	opts->pager = !t->no_pager;
 	return input_option(opts->input) && format_option(t, opts) &&
 	       judge_symbols(t, &opts->symbols) && judge_view(t, opts) &&
+	       depth_option(t, &opts->site_depth) &&
 	       time_option(opts->time_text) && name_filters(t, opts) &&
 	       !names__new(t->wrappers, t->nr_wrappers, &opts->names) &&
 	       list_option("--comm", t->comms, &filter->comms) &&
@@ -306,13 +323,17 @@ void report_opts__parse(struct report_opts *opts, int argc, const char **argv)
 		OPT_STRING('i', "input", &opts->input, "file", "Input file (default perf.data)"),
 		OPT_BOOLEAN(0, "stdio", &t.stdio, "Print text for people (the default)"),
 		OPT_BOOLEAN(0, "json", &t.json, "Print JSON, schema perf-churn-report/1"),
-		OPT_BOOLEAN(0, "folded", &t.folded, "Print one line a stack, for flamegraph.pl"),
-		OPT_STRING(0, "by", &t.by, "count|bytes",
-			   "Shares, order and weights by allocations or bytes (default count)"),
+		OPT_STRING_OPTARG(0, "folded", &t.folded, "allocs|bytes|cpu",
+				  "Print one line a stack, for flamegraph.pl (default allocs)", as_by_says),
+		OPT_STRING(0, "by", &t.by, "count|bytes|cpu",
+			   "Order by allocations, bytes or CPU time; shares and weights by allocations or bytes (default cpu where known)"),
+		OPT_BOOLEAN(0, "by-stack", &t.by_stack, "Each stack that allocates is a site of its own"),
+		OPT_STRING(0, "site-depth", &t.site_depth, "frames",
+			   "Tell sites apart by so many frames, from the call outwards (default 1)"),
 		OPT_STRING('F', "fields", &t.fields, "column[,column...]",
 			   "Columns of the sites table, in this order"),
 		OPT_STRING('s', "sort", &t.sort, "column[,column...]",
-			   "Order of the sites (default: by share)"),
+			   "Order of the sites (default: as --by says)"),
 		OPT_BOOLEAN('n', "show-nr-samples", &t.samples, "Show a column with the number of samples"),
 		OPT_CALLBACK_DEFAULT('g', "call-graph", &t, "graph|none",
 				     "Call paths below the sites, or not (default graph)",

@@ -15,6 +15,7 @@ struct names;
  * struct report_opts - Judged options.
  * @time_text: --time as typed; per cent mean something only when the file is open. NULL: all.
  * @filters: Filter options as typed, "--pid 1 --comm sh"; "" without any.
+ * @site_depth: Frames that tell sites apart.
  * @names: With the --wrapper expressions.
  * @symbols: Where names come from.
  */
@@ -26,6 +27,7 @@ struct report_opts {
 	bool pager, strict;
 	struct filter filter;
 	struct view_opts view;
+	size_t site_depth;
 	struct names *names;
 };
 

@@ -175,6 +175,63 @@ static void print_live_bytes(FILE *out, const struct site_row *row)
 	print_estimate_bytes(out, row, &row->site->live_bytes);
 }
 
+/* Of the program's CPU time; what is not known is nothing to a program. */
+static void print_percent(FILE *out, const struct site_row *row, double part)
+{
+	if (isnan(part))
+		fputs(row->raw ? "" : "-", out);
+	else
+		fprintf(out, row->raw ? "%.2f" : "%.1f", 100 * part);
+}
+
+static int cmp_cpu(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->cost.whole.value, b->site->cost.whole.value);
+}
+
+static void print_cpu(FILE *out, const struct site_row *row)
+{
+	print_percent(out, row, row->site->cost.whole.value);
+}
+
+static int cmp_cpu_error(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->cost.whole.error, b->site->cost.whole.error);
+}
+
+static void print_cpu_error(FILE *out, const struct site_row *row)
+{
+	const struct report_cost *c = &row->site->cost;
+
+	print_percent(out, row, isnan(c->whole.value) ? NAN : c->whole.error);
+}
+
+static int cmp_saving(const struct site_row *a, const struct site_row *b)
+{
+	return cmp_double(a->site->cost.saving.value, b->site->cost.saving.value);
+}
+
+static void print_saving(FILE *out, const struct site_row *row)
+{
+	print_percent(out, row, row->site->cost.saving.value);
+}
+
+#define COST_COLUMN(name, class) \
+	static int cmp_##name(const struct site_row *a, const struct site_row *b) \
+	{ \
+		return cmp_double(a->site->cost.parts[class], b->site->cost.parts[class]); \
+	} \
+	static void print_##name(FILE *out, const struct site_row *row) \
+	{ \
+		print_percent(out, row, row->site->cost.parts[class]); \
+	}
+
+COST_COLUMN(malloc, CLASS_MALLOC)
+COST_COLUMN(free, CLASS_FREE)
+COST_COLUMN(realloc, CLASS_REALLOC)
+COST_COLUMN(fault, CLASS_HEAP_FAULT)
+COST_COLUMN(syscall, CLASS_HEAP_SYSCALL)
+
 static const struct stack_frame *row_frame(const struct site_row *row)
 {
 	return stacks__frame(row->report->stacks, row->site->stack);
@@ -221,6 +278,14 @@ static void print_site_name(FILE *out, const struct site_row *row)
 }
 
 static const struct column columns[] = {
+	{ "cpu", "CPU%", 6, false, cmp_cpu, print_cpu },
+	{ "cpu_error", "+-", 4, false, cmp_cpu_error, print_cpu_error },
+	{ "malloc", "malloc", 6, false, cmp_malloc, print_malloc },
+	{ "free", "free", 6, false, cmp_free, print_free },
+	{ "realloc", "realloc", 7, false, cmp_realloc, print_realloc },
+	{ "fault", "fault", 6, false, cmp_fault, print_fault },
+	{ "syscall", "syscall", 7, false, cmp_syscall, print_syscall },
+	{ "saving", "saving", 6, false, cmp_saving, print_saving },
 	{ "share", "Share", 7, false, cmp_share, print_share },
 	{ "samples", "Samples", 9, false, cmp_samples, print_samples },
 	{ "allocs", "Allocations", 14, false, cmp_allocs, print_allocs },
@@ -343,12 +408,37 @@ static void drop_column(struct column_list *list, const struct column *column)
 	list->nr = nr;
 }
 
-void columns__default(const struct report *r, const struct column_list *sort,
+/* A column that says the same of every site is left out. */
+static bool is_spent(const struct report *r, enum cpu_class class)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr_sites; i++) {
+		if (r->sites[i].cost.parts[class] >= 0.0005)
+			return true;
+	}
+	return false;
+}
+
+static void cost_columns(const struct report *r, struct column_list *ret)
+{
+	char keys[128];
+
+	snprintf(keys, sizeof(keys), "cpu,cpu_error,malloc,free,%s%s%srate,avg,life,site",
+		 is_spent(r, CLASS_REALLOC) ? "realloc," : "",
+		 is_spent(r, CLASS_HEAP_FAULT) ? "fault," : "",
+		 is_spent(r, CLASS_HEAP_SYSCALL) ? "syscall," : "");
+	columns__parse("", keys, ret);
+}
+
+void columns__default(const struct report *r, const struct column_list *sort, bool by_cpu,
 		      struct column_list *ret)
 {
 	size_t i;
 
-	if (r->totals.sampled_allocs.error > 0)
+	if (by_cpu)
+		cost_columns(r, ret);
+	else if (r->totals.sampled_allocs.error > 0)
 		columns__parse("", "share,allocs,error,rate,bytes,bytes_error,avg,life,site", ret);
 	else
 		columns__parse("", "share,allocs,rate,bytes,avg,life,site", ret);

@@ -14,6 +14,7 @@
 /**
  * struct site_row - One row.
  * @share: Of all allocations, or bytes with --by bytes; 0 to 1.
+ * @weight: What the order is by: the share, or the part of the CPU time.
  * @raw: For programs: plain numbers, in bytes and ns.
  */
 struct site_row {
@@ -21,7 +22,7 @@ struct site_row {
 	const struct report_site *site;
 	size_t site_idx;
 	size_t rank;
-	double share;
+	double share, weight;
 	bool raw;
 };
 
@@ -43,7 +44,7 @@ struct column {
 /** column__title() - Over the table of a report. */
 const char *column__title(const struct column *column, const struct report *r);
 
-#define MAX_COLUMNS	24
+#define MAX_COLUMNS	32
 
 /** struct column_list - @add: To those shown by default (a list that begins with "+"). */
 struct column_list {
@@ -66,8 +67,9 @@ void columns__add(struct column_list *list, const struct column *column);
 /**
  * columns__default() - What is shown without -F: error columns only where there are errors, and
  * what is sorted by, unless the site's column has it.
+ * @by_cpu: What sites cost stands first.
  */
-void columns__default(const struct report *r, const struct column_list *sort,
+void columns__default(const struct report *r, const struct column_list *sort, bool by_cpu,
 		      struct column_list *ret);
 
 /** columns__add_samples() - The column of -n, behind the first one. */

@@ -39,12 +39,10 @@ static size_t nr_shown(const struct report *r, __u32 stack, size_t max_stack)
 	return nr;
 }
 
-static int print_names(FILE *out, const struct report *r, const struct report_path *p,
-		       size_t max_stack)
+static int print_names(FILE *out, const struct report *r, __u32 stack, size_t max_stack)
 {
-	size_t max = nr_shown(r, p->stack, max_stack), nr = 0, i;
+	size_t max = nr_shown(r, stack, max_stack), nr = 0, i;
 	const struct stack_frame **frames;
-	__u32 stack = p->stack;
 
 	frames = calloc(max + 1, sizeof(*frames));
 	if (!frames)
@@ -72,10 +70,16 @@ static int print_names(FILE *out, const struct report *r, const struct report_pa
 	return 0;
 }
 
-static int make_line(const struct report *r, const struct report_path *p,
-		     const struct view_opts *opts, struct line *ret)
+/* What one line is made of; @last: the innermost entry, in place of a frame; NULL: none. */
+struct path {
+	__u32 stack;
+	const char *comm, *last;
+	double weight;
+};
+
+static int make_line(const struct report *r, const struct path *p, const struct view_opts *opts,
+		     struct line *ret)
 {
-	const char *entry = entry_point_name(p->fn);
 	size_t bytes = 0;
 	char comm[256];
 	FILE *out;
@@ -88,10 +92,10 @@ static int make_line(const struct report *r, const struct report_path *p,
 	if (!out)
 		return -ENOMEM;
 	print_text(out, comm);
-	err = print_names(out, r, p, opts->max_stack);
-	if (entry)
-		fprintf(out, ";%s", entry);
-	ret->weight = opts->by_bytes ? p->bytes.value : p->allocs.value;
+	err = print_names(out, r, p->stack, opts->max_stack);
+	if (p->last)
+		fprintf(out, ";%s", p->last);
+	ret->weight = p->weight;
 	return fclose(out) ? -ENOMEM : err;
 }
 
@@ -114,16 +118,40 @@ static void print_lines(FILE *out, struct line *lines, size_t nr)
 	}
 }
 
+static struct path alloc_path(const struct report_path *p, bool by_bytes)
+{
+	return (struct path){
+		.stack = p->stack, .comm = p->comm, .last = entry_point_name(p->fn),
+		.weight = by_bytes ? p->bytes.value : p->allocs.value,
+	};
+}
+
+static struct path cpu_path(const struct report_cpu_path *p)
+{
+	static const char *const kernel_work[NR_CPU_CLASSES] = {
+		[CLASS_HEAP_FAULT] = "[heap fault]", [CLASS_HEAP_SYSCALL] = "[heap syscall]",
+	};
+
+	return (struct path){
+		.stack = p->stack, .comm = p->comm, .last = kernel_work[p->class],
+		.weight = p->period,
+	};
+}
+
 int view__folded(FILE *out, const struct report *r, const struct view_opts *opts)
 {
-	struct line *lines = calloc(r->nr_paths + 1, sizeof(*lines));
-	size_t nr = 0;
+	bool by_cpu = opts->by == BY_CPU;
+	size_t nr_paths = by_cpu ? r->nr_cpu_paths : r->nr_paths, nr = 0;
+	struct line *lines = calloc(nr_paths + 1, sizeof(*lines));
 	int err = 0;
 
 	if (!lines)
 		return -ENOMEM;
-	while (nr < r->nr_paths && !err) {
-		err = make_line(r, &r->paths[nr], opts, &lines[nr]);
+	while (nr < nr_paths && !err) {
+		struct path p = by_cpu ? cpu_path(&r->cpu_paths[nr]) :
+					 alloc_path(&r->paths[nr], opts->by == BY_BYTES);
+
+		err = make_line(r, &p, opts, &lines[nr]);
 		nr++;
 	}
 	if (!err)

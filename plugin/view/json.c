@@ -89,6 +89,25 @@ static void print_windows(struct json_out *j, const struct report *r)
 	json__close(j, '}');
 }
 
+static void json__percent(struct json_out *j, const char *key, double part)
+{
+	json__number(j, key, 100 * part);
+}
+
+static void print_cpu_percent(struct json_out *j, const struct report_cpu *c)
+{
+	json__open(j, "cpu_percent", '{');
+	json__percent(j, "allocator", c->allocator.value);
+	json__percent(j, "malloc", c->classes[CLASS_MALLOC].value);
+	json__percent(j, "free", c->classes[CLASS_FREE].value);
+	json__percent(j, "realloc", c->classes[CLASS_REALLOC].value);
+	json__percent(j, "heap_fault", c->classes[CLASS_HEAP_FAULT].value);
+	json__percent(j, "heap_syscall", c->classes[CLASS_HEAP_SYSCALL].value);
+	json__percent(j, "probe", c->classes[CLASS_PROBE].value);
+	json__percent(j, "compute", c->classes[CLASS_COMPUTE].value);
+	json__close(j, '}');
+}
+
 static void print_totals(struct json_out *j, const struct report *r)
 {
 	const struct report_totals *t = &r->totals;
@@ -111,6 +130,9 @@ static void print_totals(struct json_out *j, const struct report *r)
 	json__u64(j, "free_internal", t->free_internal);
 	json__number(j, "os_allocs", t->os_allocs);
 	json__number(j, "os_frees", t->os_frees);
+	print_cpu_percent(j, &r->cpu);
+	json__percent(j, "unattributed_percent", r->cpu.unattributed.whole.value);
+	json__number(j, "on_cpu_s", r->cpu.on_cpu_s);
 	json__close(j, '}');
 }
 
@@ -183,6 +205,9 @@ static __u32 hottest_stack(const struct report *r, const struct report_site *sit
 {
 	size_t i, best = site->first_path;
 
+	/* One that only CPU samples have seen. */
+	if (!site->nr_paths)
+		return site->stack;
 	for (i = best + 1; i < site->first_path + site->nr_paths; i++) {
 		const struct report_path *a = &r->paths[i], *b = &r->paths[best];
 
@@ -195,7 +220,7 @@ static __u32 hottest_stack(const struct report *r, const struct report_site *sit
 static void print_stack(struct json_out *j, const struct report *r, const struct report_site *site,
 			const struct view_opts *opts)
 {
-	__u32 stack = hottest_stack(r, site, opts->by_bytes);
+	__u32 stack = hottest_stack(r, site, opts->by == BY_BYTES);
 	size_t depth = 0;
 
 	json__open(j, "stack", '[');
@@ -203,6 +228,24 @@ static void print_stack(struct json_out *j, const struct report *r, const struct
 		print_stack_frame(j, stacks__frame(r->stacks, stack));
 		stack = stacks__caller(r->stacks, stack);
 	}
+	json__close(j, ']');
+}
+
+static void print_cost(struct json_out *j, const struct report_cost *c)
+{
+	bool known = !isnan(c->whole.value);
+
+	json__percent(j, "cpu_percent", c->whole.value);
+	json__percent(j, "cpu_error", known ? c->whole.error : NAN);
+	json__percent(j, "malloc_percent", c->parts[CLASS_MALLOC]);
+	json__percent(j, "free_percent", c->parts[CLASS_FREE]);
+	json__percent(j, "realloc_percent", c->parts[CLASS_REALLOC]);
+	json__percent(j, "fault_percent", c->parts[CLASS_HEAP_FAULT]);
+	json__percent(j, "syscall_percent", c->parts[CLASS_HEAP_SYSCALL]);
+	json__percent(j, "zeroing_percent", c->zeroing);
+	json__percent(j, "saving_percent", c->saving.value);
+	json__percent(j, "saving_error", known ? c->saving.error : NAN);
+	json__open(j, "advice", '[');
 	json__close(j, ']');
 }
 
@@ -231,6 +274,7 @@ static void print_site_object(struct json_out *j, const struct site_row *row,
 	json__estimate(j, "live_allocs", &s->live_allocs);
 	json__estimate(j, "live_bytes", &s->live_bytes);
 	json__shape(j, row->report, s->shape);
+	print_cost(j, &s->cost);
 	json__close(j, '}');
 }
 
@@ -284,6 +328,22 @@ static void print_walks(struct json_out *j, const struct churn_stacks *s)
 	json__close(j, '}');
 }
 
+static void print_spread(struct json_out *j, const struct report_spread *s)
+{
+	json__open(j, "costs", '{');
+	json__bool(j, "known", s->known);
+	json__percent(j, "frees_by_line", s->frees_by_line);
+	json__percent(j, "frees_by_function", s->frees_by_function);
+	json__percent(j, "frees_unknown", s->frees_unknown);
+	json__percent(j, "faults_in_allocator", s->faults_inside);
+	json__percent(j, "faults_fresh", s->faults_fresh);
+	json__percent(j, "faults_likely", s->faults_likely);
+	json__percent(j, "faults_unknown", s->faults_unknown);
+	json__percent(j, "side_unknown", s->side_unknown);
+	json__percent(j, "kernel_unnamed", s->kernel_unnamed);
+	json__close(j, '}');
+}
+
 static void print_check(struct json_out *j, const struct report *r)
 {
 	const struct report_check *c = &r->check;
@@ -313,6 +373,7 @@ static void print_check(struct json_out *j, const struct report *r)
 	json__u64(j, "frees_inherited", c->nr_freed_inherited);
 	json__u64(j, "frees_unmatched", c->nr_freed_unmatched);
 	json__u64(j, "allocs_untracked", c->nr_untracked);
+	print_spread(j, &r->cpu.spread);
 	json__close(j, '}');
 }
 

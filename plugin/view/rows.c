@@ -6,12 +6,26 @@
 #include "churn/stacks.h"
 #include "view.h"
 
-/* What decides between equals: share, then the name, so that output never depends on luck. */
+/* With fewer, the order would be one of chance. */
+#define MIN_CPU_SAMPLES	100
+
+enum view_by view__by(const struct report *r, const struct view_opts *opts)
+{
+	bool enough = r->cpu.nr_samples >= (opts->by == BY_CPU ? 1 : MIN_CPU_SAMPLES);
+
+	if (opts->by == BY_DEFAULT || opts->by == BY_CPU)
+		return r->cpu.spread.known && enough ? BY_CPU : BY_COUNT;
+	return opts->by;
+}
+
+/* What decides between equals: weight, share, then the name: output never depends on luck. */
 static int cmp_equals(const struct site_row *a, const struct site_row *b)
 {
 	const struct stack_frame *x, *y;
 	int order;
 
+	if (a->weight != b->weight)
+		return a->weight < b->weight ? 1 : -1;
 	if (a->share != b->share)
 		return a->share < b->share ? 1 : -1;
 	x = stacks__frame(a->report->stacks, a->site->stack);
@@ -56,17 +70,20 @@ int rows__new(const struct report *r, const struct view_opts *opts, struct site_
 	      size_t *ret_nr)
 {
 	struct site_row *rows = calloc(r->nr_sites + 1, sizeof(*rows));
-	double all = sum_of_sites(r, opts->by_bytes);
+	enum view_by by = view__by(r, opts);
+	double all = sum_of_sites(r, by == BY_BYTES);
 	size_t nr = 0, i;
 
 	if (!rows)
 		return -ENOMEM;
 	for (i = 0; i < r->nr_sites; i++) {
-		double share = all > 0 ? weight_of(&r->sites[i], opts->by_bytes) / all : 0;
+		double share = all > 0 ? weight_of(&r->sites[i], by == BY_BYTES) / all : 0;
+		double weight = by == BY_CPU ? r->sites[i].cost.whole.value : share;
 
-		if (share >= opts->min_share)
+		if (weight >= opts->min_share)
 			rows[nr++] = (struct site_row){
 				.report = r, .site = &r->sites[i], .site_idx = i, .share = share,
+				.weight = weight,
 				.raw = opts->separator,
 			};
 	}

@@ -390,11 +390,41 @@ static void print_cpu(FILE *out, const struct report *r)
 			"", c->nr_probe, 100 * c->probe_share);
 }
 
+static void print_class(FILE *out, const char *title, double part)
+{
+	fprintf(out, "   %s %.1f %%", title, 100 * part);
+}
+
+/* "# on-CPU   : 14.2 s   allocator 22.1 % (malloc 12.0, free 9.1)   heap faults 6.2 % ..." */
+static void print_classes(FILE *out, const struct report *r)
+{
+	const struct report_cpu *c = &r->cpu;
+	double realloc_part = c->classes[CLASS_REALLOC].value;
+
+	if (isnan(c->allocator.value))
+		return;
+	fputs("# on-CPU   :", out);
+	if (!isnan(c->on_cpu_s))
+		fprintf(out, " %.3g s  ", c->on_cpu_s);
+	fprintf(out, " allocator %.1f %% (malloc %.1f, free %.1f", 100 * c->allocator.value,
+		100 * c->classes[CLASS_MALLOC].value, 100 * c->classes[CLASS_FREE].value);
+	if (realloc_part > 0)
+		fprintf(out, ", realloc %.1f", 100 * realloc_part);
+	fputc(')', out);
+	print_class(out, "heap faults", c->classes[CLASS_HEAP_FAULT].value);
+	print_class(out, "heap syscalls", c->classes[CLASS_HEAP_SYSCALL].value);
+	if (c->classes[CLASS_PROBE].value > 0)
+		print_class(out, "probes", c->classes[CLASS_PROBE].value);
+	print_class(out, "compute", c->classes[CLASS_COMPUTE].value);
+	fputc('\n', out);
+}
+
 static void print_header(FILE *out, const struct report *r)
 {
 	print_recording(out, r);
 	print_events(out, r);
 	print_cost(out, r);
+	print_classes(out, r);
 	print_losses(out, r);
 	print_slow_path(out, r);
 	print_notes(out, r);

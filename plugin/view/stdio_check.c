@@ -139,6 +139,39 @@ static void print_names(FILE *out, const struct report *r)
 			c->nr_unnamed + c->nr_unmapped, c->nr_frames, c->nr_unmapped);
 }
 
+static void print_part(FILE *out, const char **before, double part, const char *what)
+{
+	if (part < 0.00005)
+		return;
+	fprintf(out, "%s%.2f %% of the CPU %s", *before, 100 * part, what);
+	*before = ", ";
+}
+
+/* How CPU time came to its sites: all are parts of the program's. */
+static void print_costs(FILE *out, const struct report *r)
+{
+	const struct report_spread *s = &r->cpu.spread;
+	const char *before = "#   free CPU : ";
+
+	if (!s->known)
+		return;
+	print_part(out, &before, s->frees_by_line, "spread by frees sampled at the same call");
+	print_part(out, &before, s->frees_by_function, "by those in the same function");
+	print_part(out, &before, s->frees_unknown, "by none: too few samples");
+	fputs(*before == ',' ? "\n" : "", out);
+	before = "#   faults   : ";
+	print_part(out, &before, s->faults_inside, "below an allocator function");
+	print_part(out, &before, s->faults_fresh, "in the kernel's functions for fresh memory");
+	print_part(out, &before, s->faults_likely, "likely so, as others of the same function");
+	print_part(out, &before, s->faults_unknown, "of these on nobody's known blocks");
+	fputs(*before == ',' ? "\n" : "", out);
+	before = "#   costs    : ";
+	print_part(out, &before, r->cpu.unattributed.whole.value, "of no known site");
+	print_part(out, &before, s->side_unknown, "in nameless allocator functions: by the calls sampled there");
+	print_part(out, &before, s->kernel_unnamed, "in nameless kernel functions: faults and syscalls are not told apart");
+	fputs(*before == ',' ? "\n" : "", out);
+}
+
 void print_self_check(FILE *out, const struct report *r, const struct view_opts *opts)
 {
 	fputs("#\n# Self-check\n", out);
@@ -151,6 +184,7 @@ void print_self_check(FILE *out, const struct report *r, const struct view_opts 
 	print_stacks(out, r);
 	print_walks(out, r);
 	print_frees(out, r);
+	print_costs(out, r);
 	print_scaled(out, r);
 	print_names(out, r);
 	if (r->recording.has_frees)

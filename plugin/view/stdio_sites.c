@@ -10,6 +10,7 @@
 /* As perf colours shares. */
 #define COLOR_HIGH	"\033[31m"
 #define COLOR_MIDDLE	"\033[32m"
+#define COLOR_LOW	"\033[2m"
 #define COLOR_OFF	"\033[m"
 
 static void print_titles(FILE *out, const struct report *r, const struct column_list *fields)
@@ -40,6 +41,19 @@ static const char *share_color(double share)
 	return share >= 0.05 ? COLOR_HIGH : share > 0.005 ? COLOR_MIDDLE : "";
 }
 
+/* What is below its own error may as well be nothing. */
+static const char *cell_color(const struct column *c, const struct site_row *row)
+{
+	const struct estimate *cpu = &row->site->cost.whole;
+
+	if (!strcmp(c->key, "share"))
+		return share_color(row->share);
+	if (!strcmp(c->key, "cpu") || !strcmp(c->key, "cpu_error"))
+		return cpu->value <= cpu->error ? COLOR_LOW :
+		       !strcmp(c->key, "cpu") ? share_color(cpu->value) : "";
+	return "";
+}
+
 /* What a column prints; malloc'ed. NULL: out of memory. */
 static char *cell_text(const struct column *c, const struct site_row *row)
 {
@@ -61,7 +75,7 @@ static char *cell_text(const struct column *c, const struct site_row *row)
 static int print_cell(FILE *out, const struct column *c, const struct site_row *row, bool last,
 		      bool color)
 {
-	const char *escape = color && !strcmp(c->key, "share") ? share_color(row->share) : "";
+	const char *escape = color ? cell_color(c, row) : "";
 	char *text = cell_text(c, row);
 
 	if (!text)
@@ -92,17 +106,29 @@ static int print_row(FILE *out, const struct site_row *row, const struct column_
 	return err;
 }
 
-static void print_rest(FILE *out, const struct report *r, const struct site_row *rows, size_t nr)
+static double weight_of_all(const struct report *r, enum view_by by)
 {
-	double share = 1;
+	double all = 0;
+	size_t i;
+
+	for (i = 0; by == BY_CPU && i < r->nr_sites; i++)
+		all += r->sites[i].cost.whole.value;
+	return by == BY_CPU ? all : 1;
+}
+
+static void print_rest(FILE *out, const struct report *r, const struct view_opts *opts,
+		       const struct site_row *rows, size_t nr)
+{
+	enum view_by by = view__by(r, opts);
+	double rest = weight_of_all(r, by);
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		share -= rows[i].share;
+		rest -= rows[i].weight;
 	if (nr < r->nr_sites)
-		fprintf(out, "#\n# %zu more site%s with %.2f %% together (--limit, --percent-limit)\n",
-			r->nr_sites - nr, r->nr_sites - nr == 1 ? "" : "s",
-			share > 0 ? 100 * share : 0);
+		fprintf(out, "#\n# %zu more site%s with %.2f %%%s together (--limit, --percent-limit)\n",
+			r->nr_sites - nr, r->nr_sites - nr == 1 ? "" : "s", rest > 0 ? 100 * rest : 0,
+			by == BY_CPU ? " of the CPU" : "");
 }
 
 static void choose_columns(const struct report *r, const struct view_opts *opts,
@@ -112,7 +138,7 @@ static void choose_columns(const struct report *r, const struct view_opts *opts,
 
 	*ret = opts->fields;
 	if (!ret->nr || ret->add) {
-		columns__default(r, &opts->sort, ret);
+		columns__default(r, &opts->sort, view__by(r, opts) == BY_CPU, ret);
 		for (i = 0; i < opts->fields.nr; i++)
 			columns__add(ret, opts->fields.cols[i]);
 	}
@@ -158,7 +184,7 @@ static int print_rows(FILE *out, const struct report *r, const struct view_opts 
 		      const struct site_row *rows, size_t nr)
 {
 	const struct calltree_opts tree_opts = {
-		.by_bytes = opts->by_bytes,
+		.by_bytes = opts->by == BY_BYTES,
 		.min_share = opts->min_share,
 		.max_depth = opts->max_stack,
 		.max_lines = opts->max_path_lines,
@@ -179,12 +205,15 @@ static int print_rows(FILE *out, const struct report *r, const struct view_opts 
 		fputc('\n', out);
 	}
 	if (!opts->quiet)
-		print_rest(out, r, rows, nr);
+		print_rest(out, r, opts, rows, nr);
 	return err;
 }
 
 int print_sites_table(FILE *out, const struct report *r, const struct view_opts *opts)
 {
+	const char *const by_names[] = {
+		[BY_COUNT] = calls_word(r), [BY_BYTES] = "bytes", [BY_CPU] = "what they cost",
+	};
 	struct site_row *rows;
 	size_t nr;
 	int err;
@@ -195,7 +224,7 @@ int print_sites_table(FILE *out, const struct report *r, const struct view_opts 
 		return -ENOMEM;
 	if (!opts->separator)
 		fprintf(out, "\n# Sites by %s\n#\n", opts->sort.nr ? opts->sort.cols[0]->key :
-			opts->by_bytes ? "bytes" : calls_word(r));
+			by_names[view__by(r, opts)]);
 	err = print_rows(out, r, opts, rows, nr);
 	free(rows);
 	return err;

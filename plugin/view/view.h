@@ -11,6 +11,8 @@
 
 #include "columns.h"
 
+enum view_by { BY_DEFAULT, BY_COUNT, BY_BYTES, BY_CPU };
+
 /**
  * struct view_opts - How the report is shown.
  * @separator: Text only: between columns, without padding; NULL: a table for people.
@@ -18,8 +20,9 @@
  * @no_paths: No call paths below the sites.
  * @header_only: Text only: nothing but the header.
  * @fields: Columns of the sites table; none: the default.
- * @sort: Order of the sites; none: by share.
- * @by_bytes: Shares, order and weights by bytes, not by allocations.
+ * @sort: Order of the sites; none: as @by says.
+ * @by: What shares, order and weights are by. BY_DEFAULT: order by CPU time where costs are known and
+ *	CPU samples are not too few, the rest by allocations.
  * @min_share: Leave out sites, and branches of call paths, below this share, 0 to 1.
  * @limit: Most sites shown; 0: all.
  * @max_stack: Most frames of a call path shown: the site and its callers. What is equal so far is one.
@@ -31,7 +34,8 @@
 struct view_opts {
 	struct column_list fields, sort;
 	const char *separator;
-	bool by_bytes, quiet, color, show_samples, no_paths, header_only;
+	enum view_by by;
+	bool quiet, color, show_samples, no_paths, header_only;
 	int verbose;
 	double min_share;
 	size_t limit, max_stack, max_path_lines;
@@ -43,7 +47,14 @@ int view__stdio(FILE *out, const struct report *r, const struct view_opts *opts)
 /** view__json() - Schema perf-churn-report/1, Documentation/report-json.txt. 0 or -ENOMEM. */
 int view__json(FILE *out, const struct report *r, const struct view_opts *opts);
 
-/** view__folded() - "comm;outermost;...;site;...;malloc N" lines, sorted. 0 or -ENOMEM. */
+/** view__by() - What sites are in the order of: BY_CPU only where their costs are known. */
+enum view_by view__by(const struct report *r, const struct view_opts *opts);
+
+/**
+ * view__folded() - "comm;outermost;...;site;...;malloc N" lines, sorted. 0 or -ENOMEM.
+ *
+ * With BY_CPU CPU samples that are not compute, N their periods.
+ */
 int view__folded(FILE *out, const struct report *r, const struct view_opts *opts);
 
 /**
