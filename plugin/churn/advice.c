@@ -110,7 +110,9 @@ static bool rule_stack(const struct advice_input *in, struct report_advice *ret)
 
 	if (s->max_bytes > ADVICE_STACK_BYTES || outlives_its_frame(s))
 		return false;
-	if (!own && !surely_above(&s->caller_frame, ADVICE_STACK_SHARE))
+	/* Of the caller's, many at a time are a list, not a recursion. */
+	if (!own && (surely_above(&s->live, s->nr_threads) ||
+		     !surely_above(&s->caller_frame, ADVICE_STACK_SHARE)))
 		return false;
 	say(ret, own ? "keep on the stack: " : "let the caller have it on its stack: ");
 	say_size(ret, in);
@@ -262,25 +264,7 @@ static const struct rule {
 
 const char *advice__name(enum advice_kind kind)
 {
-	return kind < NR_RULES ? rules[kind].name : "not churn";
-}
-
-bool advice__not_churn(const struct advice_program *p, struct report_advice *ret)
-{
-	const struct estimate *heap = &p->cost.cpu;
-
-	if (!surely_below(heap, ADVICE_PROGRAM_CPU))
-		return false;
-	*ret = (struct report_advice){ .kind = ADVICE_NOT_CHURN, .saving = *heap };
-	say(ret, "not churn: %.1f +- %.1f %% of the CPU is for the heap, look elsewhere",
-	    heap->value, heap->error);
-	if (!isnan(p->compute.value))
-		say(ret, ": %.1f %% is compute", p->compute.value);
-	if (p->hottest && !isnan(p->hottest_percent.value)) {
-		say(ret, ", %.1f %% in ", p->hottest_percent.value);
-		say_name(ret, p->hottest);
-	}
-	return true;
+	return rules[kind].name;
 }
 
 static bool saves_more(const struct report_advice *a, const struct report_advice *b)
@@ -306,11 +290,10 @@ static size_t insert(struct report_advice *found, size_t nr, const struct report
 	return nr + 1;
 }
 
-static void say_saving(struct report_advice *a)
+static void say_cost(struct report_advice *a)
 {
 	if (!isnan(a->saving.value))
-		say(a, "; saves at least %.1f +- %.1f %% CPU", a->saving.value,
-		    a->saving.error);
+		say(a, "; takes %.1f +- %.1f %% CPU now", a->saving.value, a->saving.error);
 }
 
 /* A rule that applies, and whose saving, where it is known, is worth it. */
@@ -344,6 +327,6 @@ size_t advice__find(const struct advice_input *in, struct report_advice *ret)
 			nr = insert(ret, nr, &best[i]);
 	}
 	for (i = 0; i < nr; i++)
-		say_saving(&ret[i]);
+		say_cost(&ret[i]);
 	return nr;
 }

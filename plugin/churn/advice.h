@@ -2,9 +2,8 @@
 /*
  * advice.h - what to do about a site: rules over its shape and what it costs.
  *
- * A rule speaks only where each figure it rests on is past its threshold by two standard errors,
- * and what it says saves is a floor: what goes away at least. Thresholds are documented in
- * perf-churn-report(1).
+ * A rule speaks only where each figure it rests on is past its threshold by two standard errors.
+ * Thresholds are documented in perf-churn-report(1).
  */
 #ifndef PERF_CHURN_CHURN_ADVICE_H
 #define PERF_CHURN_CHURN_ADVICE_H
@@ -14,9 +13,8 @@
 /** ADVICE_MAX - Pieces of advice for a site. */
 #define ADVICE_MAX		2
 
-/* Per cent of the CPU: below, a site, and a whole program, is not worth a change. */
+/* Per cent of the CPU: below, a site is not worth a change. */
 #define ADVICE_SITE_CPU		1.0
-#define ADVICE_PROGRAM_CPU	2.0
 /* A buffer on the stack: largest size, share freed while its frame, or its caller's, is there. */
 #define ADVICE_STACK_BYTES	1024
 #define ADVICE_STACK_SHARE	0.95
@@ -47,11 +45,10 @@ enum advice_kind {
 	ADVICE_CALLOC,
 	ADVICE_LOCKS,
 	ADVICE_CROSS_THREAD,
-	ADVICE_NOT_CHURN,
 };
 
 /**
- * struct advice_cost - What a site, or the whole program, costs: per cent of all CPU time.
+ * struct advice_cost - What a site costs: per cent of all CPU time.
  * @cpu: Of its whole life; of this:
  * @malloc, @free: In the allocator, reallocs with @malloc.
  * @fault, @syscall: In page faults on heap memory and in syscalls for it.
@@ -74,20 +71,9 @@ struct advice_input {
 };
 
 /**
- * struct advice_program - The whole recording.
- * @compute: Per cent of the CPU that has nothing to do with the heap.
- * @hottest, @hottest_percent: Function with most of it; NULL: unknown.
- */
-struct advice_program {
-	struct advice_cost cost;
-	struct estimate compute, hottest_percent;
-	const char *hottest;
-};
-
-/**
  * struct report_advice - A piece of advice.
  * @text: What to do, and the figures that say so.
- * @saving: Per cent of the CPU, a floor; NAN: not known.
+ * @saving: Per cent of the CPU that what it does away with takes now; NAN: not known.
  */
 struct report_advice {
 	enum advice_kind kind;
@@ -97,9 +83,6 @@ struct report_advice {
 
 /** advice__name() - As in JSON: "stack", "reserve", "pool", ... */
 const char *advice__name(enum advice_kind kind);
-
-/** advice__not_churn() - Say so when the heap surely takes too little of the CPU to matter. */
-bool advice__not_churn(const struct advice_program *p, struct report_advice *ret);
 
 /**
  * advice__find() - For a site of a program that does churn.

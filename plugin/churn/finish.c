@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise.h"
 #include "bounds.h"
 #include "cost_sites.h"
 #include "model_priv.h"
@@ -409,7 +410,7 @@ int model__finish(struct model *m, const struct report_recording *rec, __u64 end
 	mark_bounds(m);
 	r->verdict = judge(r);
 	*ret = r;
-	return 0;
+	return finish_advice(m);
 }
 
 /* The kernel's own records and our counter mostly see the same full ring. */

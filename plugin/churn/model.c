@@ -46,6 +46,7 @@ void model__free(struct model *m)
 	for (i = 0; i < m->nr_sites; i++)
 		lives__exit(&m->sites[i].lives);
 	free_shapes(m);
+	free(m->report_advice);
 	for (i = 0; i < m->nr_procs; i++)
 		free(m->procs[i].ends.times_ns);
 	free(m->probes);

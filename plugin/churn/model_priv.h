@@ -101,6 +101,7 @@ struct model {
 	struct report_site *report_sites;
 	struct report_path *report_paths;
 	struct report_shape *report_shapes;
+	struct report_advice *report_advice;
 	struct report_cpu_path *report_cpu_paths;
 };
 

@@ -13,6 +13,7 @@
 #include "hist.h"
 #include "util/window_estimate.h"
 
+struct report_advice;
 struct report_shape;
 struct stacks;
 
@@ -116,8 +117,8 @@ enum cpu_class {
  * struct report_cost - CPU time that a site's blocks cost, as parts of the program's CPU time
  * without the probes' cost, 0 to 1.
  * @whole: The sum, from allocation to free.
- * @saving: What goes away at least if nothing is allocated here: without @zeroing, which a program
- *	that needs zeros has to do all the same.
+ * @saving: What goes away if nothing is allocated here: without @zeroing, which a program that needs
+ *	zeros has to do all the same.
  * @parts: By enum cpu_class. @zeroing: Of the malloc side, calloc()'s memset().
  */
 struct report_cost {
@@ -231,6 +232,7 @@ struct report_path {
  * @avg_bytes: Mean size.
  * @p50_life_ns: Median lifetime, NAN when unknown.
  * @shape: What its blocks are like (shape.h).
+ * @advice, @nr_advice: What to do about it (advice.h).
  * @cost: All NAN when unknown.
  */
 struct report_site {
@@ -241,6 +243,8 @@ struct report_site {
 	double p50_life_ns;
 	enum bound life_bound;
 	const struct report_shape *shape;
+	const struct report_advice *advice;
+	size_t nr_advice;
 	struct report_cost cost;
 };
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "churn/advice.h"
 #include "churn/stacks.h"
 #include "format.h"
 #include "json_out.h"
@@ -245,7 +246,24 @@ static void print_cost(struct json_out *j, const struct report_cost *c)
 	json__percent(j, "zeroing_percent", c->zeroing);
 	json__percent(j, "saving_percent", c->saving.value);
 	json__percent(j, "saving_error", known ? c->saving.error : NAN);
+}
+
+static void print_advice(struct json_out *j, const struct report_site *s)
+{
+	size_t i;
+
 	json__open(j, "advice", '[');
+	for (i = 0; i < s->nr_advice; i++) {
+		const struct report_advice *a = &s->advice[i];
+		bool known = !isnan(a->saving.value);
+
+		json__open(j, NULL, '{');
+		json__string(j, "kind", advice__name(a->kind));
+		json__string(j, "text", a->text);
+		json__number(j, "cpu_percent", a->saving.value);
+		json__number(j, "cpu_error", known ? a->saving.error : NAN);
+		json__close(j, '}');
+	}
 	json__close(j, ']');
 }
 
@@ -275,6 +293,7 @@ static void print_site_object(struct json_out *j, const struct site_row *row,
 	json__estimate(j, "live_bytes", &s->live_bytes);
 	json__shape(j, row->report, s->shape);
 	print_cost(j, &s->cost);
+	print_advice(j, s);
 	json__close(j, '}');
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calltree.h"
+#include "churn/advice.h"
 #include "format.h"
 #include "stdio_priv.h"
 
@@ -106,6 +107,18 @@ static int print_row(FILE *out, const struct site_row *row, const struct column_
 	return err;
 }
 
+/* Names in it may hold anything. */
+static void print_advice(FILE *out, const struct report_site *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr_advice; i++) {
+		fputs("        ", out);
+		print_text(out, s->advice[i].text);
+		fputc('\n', out);
+	}
+}
+
 static double weight_of_all(const struct report *r, enum view_by by)
 {
 	double all = 0;
@@ -199,6 +212,7 @@ static int print_rows(FILE *out, const struct report *r, const struct view_opts 
 	print_titles(out, r, &fields);
 	for (i = 0; i < nr && !err; i++) {
 		err = print_row(out, &rows[i], &fields, opts->color);
+		print_advice(out, rows[i].site);
 		if (opts->no_paths)
 			continue;
 		err = err ?: calltree__print(out, r, rows[i].site_idx, &tree_opts);
