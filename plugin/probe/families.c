@@ -184,5 +184,5 @@ const char *probe_families__describe(void)
 {
 	return "glibc, or any other that defines malloc and free "
 	       "(malloc, calloc, realloc, reallocarray, memalign, aligned_alloc, posix_memalign, "
-	       "valloc, pvalloc, free, cfree)";
+	       "valloc, pvalloc, free, cfree, operator new and delete)";
 }
