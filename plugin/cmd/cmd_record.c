@@ -265,21 +265,29 @@ static int detach_and_drain(struct record *r)
 	return recording__drain(r->recording) ?: recording__drain(r->recording);
 }
 
+/* ", 249 times a second ..." where that is less than usual. */
+static void describe_rate(const struct record *r, char *buf, size_t bytes)
+{
+	buf[0] = '\0';
+	if (r->sample_ns && r->opts->freq_hz < RECORD_DEFAULT_FREQ_HZ)
+		snprintf(buf, bytes, ", %llu times a second since a sample takes %.0f us (-F asks for more)",
+			 r->opts->freq_hz, r->sample_ns / 1000);
+}
+
 static void say_what_is_recorded(const struct record *r)
 {
+	char rate[80];
 	size_t i;
 
 	if (r->preload.reason)
 		pr_info("%s: %s: probes are planted in the allocator itself (uprobe).\n",
 			r->opts->command[0], r->preload.reason);
+	describe_rate(r, rate, sizeof(rate));
 	for (i = 0; i < r->opts->nr_events; i++) {
 		if (strcmp(r->wanted[i], r->opts->events[i].name))
-			pr_info("No hardware counter for '%s' here: recording '%s' instead.\n",
-				r->wanted[i], r->opts->events[i].name);
+			pr_info("No hardware counter for '%s' here: recording '%s' instead%s.\n",
+				r->wanted[i], r->opts->events[i].name, rate);
 	}
-	if (r->sample_ns && r->opts->freq_hz < RECORD_DEFAULT_FREQ_HZ)
-		pr_info("A sample takes %.0f us of CPU time here: %llu a second (-F asks for more).\n",
-			r->sample_ns / 1000, r->opts->freq_hz);
 }
 
 static int start_workload(struct record *r)
