@@ -277,15 +277,20 @@ static bool look_up(void)
 	return true;
 }
 
-/*
- * The recorder's library asks once for more than it has, to see whose malloc comes first: no call of the
- * program's.
- */
-static bool by_recorder(const void *caller)
+static bool is_recorders(const void *code)
 {
 	Dl_info info;
 
-	return dladdr(caller, &info) && strstr(info.dli_fname, "libperf-churn.so");
+	return dladdr(code, &info) && strstr(info.dli_fname, "libperf-churn.so");
+}
+
+/*
+ * The recorder's library, where it comes behind us, asks once for more than it has, to see whose malloc comes
+ * first: no call of the program's.
+ */
+static bool by_recorder(const void *caller)
+{
+	return is_recorders((const void *)next.malloc) && is_recorders(caller);
 }
 
 EXPORT void *malloc(size_t n)
