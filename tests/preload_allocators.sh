@@ -100,7 +100,7 @@ test_allocator()
 	link_programs "$name" "$path" || { fail "$name: programs are linked with it"; return; }
 	OPTIONS=(--method preload)
 	test_counts "$name linked, preload" "$T/c_$name" "$T/cxx_$name"
-	OPTIONS=(--method uprobe)
+	OPTIONS=(--method uprobe-multi)
 	test_counts "$name linked, uprobes" "$T/c_$name" "$T/cxx_$name"
 	export LD_PRELOAD=$path
 	OPTIONS=(--method preload)
