@@ -142,12 +142,12 @@ STACK_FN static void throw_a()
 
 STACK_FN static int case_throw()
 {
-	long end = cpu_ns() + BURN_NS;
+	struct burn_clock clock = { cpu_ns(), 0 };
 
 	do {
 		for (int i = 0; i < 13; i++)
 			throw_a();
-	} while (burning && cpu_ns() < end);
+	} while (burning && burns_on(&clock));
 	return 0;
 }
 
