@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The thread takes orders from a queue: a process was forked, it mapped a file executable, it
- * exec'ed, it ended. Known files are kept by device and inode, with the verdict of their scan.
+ * The thread takes orders from a queue (orders.h). Known files are kept by device and inode, with the verdict of their scan.
  *
  * Probes survive exec: a link's filter asks for the task's address space of the moment, so a new
  * program that maps a known object has its probes before its first instruction.
@@ -17,10 +16,10 @@
 #include "follow.h"
 
 #include "hooked.h"
+#include "orders.h"
 #include "probe/probe.h"
 #include "probes.h"
 #include "target/process.h"
-#include "track_record.h"
 #include "util/clock.h"
 #include "util/long_map.h"
 #include "util/msg.h"
@@ -30,16 +29,6 @@ struct known_file {
 	__u64 dev, ino;
 	struct probe_image *image;	/* NULL: no allocator in it */
 	size_t index;			/* among the probes' images */
-};
-
-enum order_kind { ORDER_FORK, ORDER_MMAP, ORDER_EXEC, ORDER_EXIT };
-
-struct order {
-	struct order *next;
-	enum order_kind kind;
-	pid_t pid, ppid;
-	__u64 time_ns;
-	char path[];
 };
 
 struct note {
@@ -62,17 +51,11 @@ struct follow {
 	struct hashmap *attached;	/* pid << 32 | image index, to nothing */
 	struct hooked *hooked;		/* with PROBE_PRELOAD only */
 
-	/* The drain's: what a pass over the rings of all CPUs brings, in no order of time. */
-	struct order **staged;
-	size_t nr_staged;
-
+	struct orders *orders;
 	pthread_t thread;
 	bool running;
-	pthread_mutex_t lock;		/* of all below */
-	pthread_cond_t wake;
-	struct order *first, **last;
+	pthread_mutex_t lock;		/* of the notes */
 	struct note *first_note, **last_note;
-	bool stopping;
 };
 
 int follow__new(struct probes *probes, struct window_gate *gate, bool system_wide,
@@ -91,11 +74,10 @@ int follow__new(struct probes *probes, struct window_gate *gate, bool system_wid
 	f->scan = probe_image__new;
 	f->everywhere = system_wide || probes__everywhere(probes);
 	f->gate = gate;
-	f->last = &f->first;
 	f->last_note = &f->first_note;
 	pthread_mutex_init(&f->lock, NULL);
-	pthread_cond_init(&f->wake, NULL);
-	if (probes__method(probes) == PROBE_PRELOAD && hooked__new(&f->hooked)) {
+	if (orders__new(&f->orders) ||
+	    (probes__method(probes) == PROBE_PRELOAD && hooked__new(&f->hooked))) {
 		follow__free(f);
 		return -ENOMEM;
 	}
@@ -121,13 +103,10 @@ void follow__free(struct follow *f)
 		;
 	for (i = 0; i < f->nr_files; i++)
 		probe_image__free(f->files[i].image);
-	for (i = 0; i < f->nr_staged; i++)
-		free(f->staged[i]);
-	free(f->staged);
+	orders__free(f->orders);
 	free(f->files);
 	hashmap__free(f->attached);
 	hooked__free(f->hooked);
-	pthread_cond_destroy(&f->wake);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
@@ -337,100 +316,14 @@ int follow__add_process(struct follow *f, pid_t pid)
 	return ret;
 }
 
-static struct order *new_order(enum order_kind kind, pid_t pid, __u64 time_ns, const char *path)
-{
-	size_t bytes = path ? strlen(path) + 1 : 1;
-	struct order *o = calloc(1, sizeof(*o) + bytes);
-
-	if (!o)
-		return NULL;
-	o->kind = kind;
-	o->pid = pid;
-	o->time_ns = time_ns;
-	if (path)
-		memcpy(o->path, path, bytes);
-	return o;
-}
-
-static void stage_order(struct follow *f, struct order *o)
-{
-	struct order **grown;
-
-	if (!o)
-		return;
-	grown = reallocarray(f->staged, f->nr_staged + 1, sizeof(*grown));
-	if (!grown) {
-		free(o);
-		return;
-	}
-	f->staged = grown;
-	grown[f->nr_staged++] = o;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct order *one = *(struct order *const *)a, *other = *(struct order *const *)b;
-
-	return one->time_ns < other->time_ns ? -1 : one->time_ns > other->time_ns;
-}
-
 void follow__flush(struct follow *f)
 {
-	size_t i;
-
-	if (!f->nr_staged)
-		return;
-	qsort(f->staged, f->nr_staged, sizeof(*f->staged), by_time);
-	pthread_mutex_lock(&f->lock);
-	for (i = 0; i < f->nr_staged; i++) {
-		*f->last = f->staged[i];
-		f->last = &f->staged[i]->next;
-	}
-	pthread_cond_signal(&f->wake);
-	pthread_mutex_unlock(&f->lock);
-	f->nr_staged = 0;
-}
-
-static bool is_file_name(const char *name)
-{
-	return name[0] == '/' && strcmp(name, "//anon") && strncmp(name, "/memfd:", 7) &&
-	       strncmp(name, "/dev/zero", 9);
-}
-
-static void queue_mmap(struct follow *f, const struct perf_event_header *record)
-{
-	const struct mmap2_record *m = (const void *)record;
-
-	if (mmap2_record__is_code(m) && is_file_name(m->filename))
-		stage_order(f, new_order(ORDER_MMAP, m->pid, track_record__time(record), m->filename));
+	orders__flush(f->orders);
 }
 
 void follow__record(struct follow *f, const struct perf_event_header *record)
 {
-	const struct task_record *t = (const void *)record;
-	struct order *o = NULL;
-
-	switch (record->type) {
-	case PERF_RECORD_FORK:
-		if (t->pid == t->ppid)
-			break;
-		o = new_order(ORDER_FORK, t->pid, track_record__time(record), NULL);
-		if (o)
-			o->ppid = t->ppid;
-		break;
-	case PERF_RECORD_EXIT:
-		if (t->pid == t->tid)
-			o = new_order(ORDER_EXIT, t->pid, track_record__time(record), NULL);
-		break;
-	case PERF_RECORD_COMM:
-		if (record->misc & PERF_RECORD_MISC_COMM_EXEC)
-			o = new_order(ORDER_EXEC, t->pid, track_record__time(record), NULL);
-		break;
-	case PERF_RECORD_MMAP2:
-		queue_mmap(f, record);
-		break;
-	}
-	stage_order(f, o);
+	orders__record(f->orders, record);
 }
 
 static bool has_probes(const struct follow *f, pid_t pid)
@@ -570,29 +463,12 @@ static void carry_out(struct follow *f, const struct order *o)
 	}
 }
 
-static struct order *next_order(struct follow *f)
-{
-	struct order *o;
-
-	pthread_mutex_lock(&f->lock);
-	while (!f->first && !f->stopping)
-		pthread_cond_wait(&f->wake, &f->lock);
-	o = f->first;
-	if (o) {
-		f->first = o->next;
-		if (!f->first)
-			f->last = &f->first;
-	}
-	pthread_mutex_unlock(&f->lock);
-	return o;
-}
-
 static void *run(void *arg)
 {
 	struct follow *f = arg;
 	struct order *o;
 
-	while ((o = next_order(f)) != NULL) {
+	while ((o = orders__next(f->orders)) != NULL) {
 		carry_out(f, o);
 		free(o);
 	}
@@ -618,10 +494,7 @@ void follow__stop(struct follow *f)
 {
 	if (!f->running)
 		return;
-	pthread_mutex_lock(&f->lock);
-	f->stopping = true;
-	pthread_cond_signal(&f->wake);
-	pthread_mutex_unlock(&f->lock);
+	orders__stop(f->orders);
 	pthread_join(f->thread, NULL);
 	f->running = false;
 }
