@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <bpf/hashmap.h>
 #include <bpf/libbpf.h>
 
 #include "cfi.h"
 #include "locate.h"
+#include "util/clock.h"
 #include "util/msg.h"
 #include "vdso.h"
 #include "walk_files.h"
@@ -105,14 +105,6 @@ static int read_segments(struct walk_object *o)
 	return o->nr_segments ? 0 : -ENOEXEC;
 }
 
-static __u64 thread_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 static void count_result(struct walk_files *f, const struct walk_object *o, int err)
 {
 	if (!err)
@@ -134,7 +126,7 @@ static void count_result(struct walk_files *f, const struct walk_object *o, int 
 static void build(struct walk_files *f, struct walk_object *o)
 {
 	struct cfi_table *cfi = NULL;
-	__u64 start_ns = thread_ns();
+	__u64 start_ns = clock__thread_ns();
 	__u32 kind = WALK_MAP_TABLE;
 	int err;
 
@@ -149,7 +141,7 @@ static void build(struct walk_files *f, struct walk_object *o)
 	pthread_mutex_unlock(&f->tables_lock);
 	pthread_mutex_lock(&f->lock);
 	count_result(f, o, err);
-	f->stats.build_ns += thread_ns() - start_ns;
+	f->stats.build_ns += clock__thread_ns() - start_ns;
 	f->changed = true;
 	__atomic_store_n(&o->kind, kind, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&f->lock);

@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "hit_cost.h"
@@ -20,6 +19,7 @@
 #include "bpf/control.h"
 #include "gate.h"
 #include "probes.h"
+#include "util/clock.h"
 #include "util/msg.h"
 
 #define HOT_CALLS	500
@@ -65,14 +65,6 @@ struct hit_child {
 	double hot_ns;			/* HIT_ALLOC, when calibrated */
 };
 
-static double cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1e9 + ts.tv_nsec;
-}
-
 static void touch(volatile char *memory)
 {
 	size_t i;
@@ -83,12 +75,12 @@ static void touch(volatile char *memory)
 
 static double run_pairs(void)
 {
-	double start = cpu_ns();
+	__u64 start = clock__thread_ns();
 	int i;
 
 	for (i = 0; i < HOT_CALLS; i++)
 		hit_free_emulated(hit_alloc_emulated(NULL));
-	return (cpu_ns() - start) / HOT_CALLS;
+	return (double)(clock__thread_ns() - start) / HOT_CALLS;
 }
 
 /* realloc(NULL, size) and malloc(size): no block is looked up. free() needs a pointer. */
@@ -97,19 +89,20 @@ static double run(const struct hit_order *o, char *memory)
 	int nr = o->class == HIT_STEPPED ? STEPPED_CALLS : o->cold ? COLD_CALLS : HOT_CALLS, i;
 	hit_fn fn = functions[o->kind][o->class];
 	void *arg = o->kind == HIT_FREE ? memory : NULL;
-	double start, sum = 0;
+	double sum = 0;
+	__u64 start;
 
 	if (!o->cold) {
-		start = cpu_ns();
+		start = clock__thread_ns();
 		for (i = 0; i < nr; i++)
 			fn(arg);
-		return (cpu_ns() - start) / nr;
+		return (double)(clock__thread_ns() - start) / nr;
 	}
 	for (i = 0; i < nr; i++) {
 		touch(memory);
-		start = cpu_ns();
+		start = clock__thread_ns();
 		fn(arg);
-		sum += cpu_ns() - start;
+		sum += clock__thread_ns() - start;
 	}
 	return sum / nr;
 }

@@ -1,35 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hit_cost.h"
+
+#include "util/median.h"
 
 /* Real programs went up to 1.2 times what cold code cost here; see Documentation/benchmarks.md. */
 #define COLDER_YET	1.15
 #define MIN_ERROR	0.10
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Runs that something else got in the way of do not count. */
-static double median(const double runs[HIT_RUNS])
+static double median_of(const double runs[HIT_RUNS])
 {
 	double sorted[HIT_RUNS];
 
 	memcpy(sorted, runs, sizeof(sorted));
-	qsort(sorted, HIT_RUNS, sizeof(sorted[0]), compare);
-	return sorted[HIT_RUNS / 2];
+	return median(sorted, HIT_RUNS);
 }
 
 static void judge_one(const struct hit_times *t, double *ns, double *error)
 {
-	double hot = fmax(median(t->probed_hot) - median(t->bare_hot), 1);
-	double cold = fmax(median(t->probed_cold) - median(t->bare_cold), hot) * COLDER_YET;
+	double hot = fmax(median_of(t->probed_hot) - median_of(t->bare_hot), 1);
+	double cold = fmax(median_of(t->probed_cold) - median_of(t->bare_cold), hot) * COLDER_YET;
 
 	*ns = (hot + cold) / 2;
 	*error = (cold - hot) / 2 / *ns;
@@ -37,7 +30,7 @@ static void judge_one(const struct hit_times *t, double *ns, double *error)
 
 static double hot_ns(const struct hit_times *t)
 {
-	return median(t->probed_hot) - median(t->bare_hot);
+	return median_of(t->probed_hot) - median_of(t->bare_hot);
 }
 
 static double judge_pair(const struct hit_times times[HIT_KINDS][HIT_CLASSES],
@@ -45,7 +38,7 @@ static double judge_pair(const struct hit_times times[HIT_KINDS][HIT_CLASSES],
 {
 	double hits = hot_ns(&times[HIT_ALLOC][HIT_EMULATED]) + hot_ns(&times[HIT_FREE][HIT_EMULATED]);
 
-	return fmax(median(pair->probed) - median(pair->bare) - median(pair->timed) - hits, 0);
+	return fmax(median_of(pair->probed) - median_of(pair->bare) - median_of(pair->timed) - hits, 0);
 }
 
 void hit_cost__judge(const struct hit_times times[HIT_KINDS][HIT_CLASSES],

@@ -16,11 +16,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "probe_cost.h"
 #include "probe/probe.h"
+#include "util/clock.h"
+#include "util/median.h"
 #include "util/msg.h"
 
 #define NR_FUNCTIONS	(COST_NR_CLASSES * COST_NR_CALLS)
@@ -57,24 +58,16 @@ struct times {
 	double ns[NR_FUNCTIONS][NR_BATCHES];
 };
 
-static __u64 cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
-
 /* Return: CPU time of a call. */
 static double run_batch(int function, long nr_calls)
 {
 	void *(*call)(const void *ptr, size_t nr_bytes) =
 		(void *)(probe_cost_code + function * FUNCTION_BYTES);
-	__u64 start_ns = cpu_ns();
+	__u64 start_ns = clock__thread_ns();
 
 	for (long i = 0; i < nr_calls; i++)
 		call(probe_cost_code, 8);
-	return (double)(cpu_ns() - start_ns) / nr_calls;
+	return (double)(clock__thread_ns() - start_ns) / nr_calls;
 }
 
 static long batch_calls(int function, long batch_ns)
@@ -158,27 +151,14 @@ static bool describe_code(struct probe_image *image, struct probe_site *sites)
 	return true;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values)
-{
-	qsort(values, NR_BATCHES, sizeof(*values), compare);
-	return values[NR_BATCHES / 2];
-}
-
 static struct probe_cost summarise(double *bare_ns, double *probed_ns)
 {
-	double call_ns = median(bare_ns), ns = median(probed_ns);
+	double call_ns = median(bare_ns, NR_BATCHES), ns = median(probed_ns, NR_BATCHES);
 	double deviations[NR_BATCHES];
 
 	for (int i = 0; i < NR_BATCHES; i++)
 		deviations[i] = fabs(probed_ns[i] - ns);
-	return (struct probe_cost){ .ns = ns - call_ns, .mad_ns = median(deviations) };
+	return (struct probe_cost){ .ns = ns - call_ns, .mad_ns = median(deviations, NR_BATCHES) };
 }
 
 /* Some instructions take a probe, but never hit it. */

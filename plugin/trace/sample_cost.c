@@ -2,36 +2,29 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sample_cost.h"
+
+#include "util/clock.h"
+#include "util/median.h"
 
 #define PERIOD_NS	100000.0	/* ten thousand samples a second: their cost stands out */
 #define RUN_NS		3e6
 #define RUNS		7
 #define CPU_SHARE	0.01
 
-static double cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1e9 + ts.tv_nsec;
-}
-
 static double run(long rounds)
 {
-	double start = cpu_ns();
+	__u64 start = clock__thread_ns();
 	volatile long sum = 0;
 	long i;
 
 	for (i = 0; i < rounds; i++)
 		sum += i;
-	return cpu_ns() - start;
+	return clock__thread_ns() - start;
 }
 
 static int open_event(__u32 type, __u64 config, __u64 period)
@@ -75,13 +68,6 @@ static double sampled_run(int fd, long rounds, double *nr_samples)
 	return ns;
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 double sample_cost__ns(const struct perf_event_attr *attr)
 {
 	double costs[RUNS], bare, sampled, nr = 0, once;
@@ -101,8 +87,8 @@ double sample_cost__ns(const struct perf_event_attr *attr)
 		costs[i] = nr >= 1 ? (sampled - bare) / nr : 0;
 	}
 	close(fd);
-	qsort(costs, RUNS, sizeof(costs[0]), compare);
-	return costs[RUNS / 2] > 0 ? costs[RUNS / 2] : 0;
+	once = median(costs, RUNS);
+	return once > 0 ? once : 0;
 }
 
 __u64 sample_cost__freq(double ns, __u64 freq_hz)

@@ -14,4 +14,13 @@ static inline __u64 clock__now_ns(void)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
+/** clock__thread_ns() - CPU time of the calling thread. */
+static inline __u64 clock__thread_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
 #endif /* PERF_CHURN_UTIL_CLOCK_H */
