@@ -41,7 +41,7 @@ FIXTURE_SETUP(advice)
 	self->in = (struct advice_input){
 		.shape = &self->shape,
 		.cost = { .cpu = e(12.3, 0.4), .malloc = e(6.1, 0.3), .free = e(5.2, 0.2),
-			  .fault = e(0.6, 0.1), .syscall = e(0.4, 0.1), .lock = e(0.1, 0.1) },
+			  .fault = e(0.6, 0.1), .syscall = e(0.4, 0.1) },
 		.allocs_per_s = e(1.9e6, 1e4), .avg_bytes = e(100, 1),
 		.function = "parse_line", .freed_by = "drop_line",
 	};
@@ -284,17 +284,6 @@ TEST_F(advice, pool_not_where_another_thread_frees)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-TEST_F(advice, locks)
-{
-	self->in.cost.lock = e(4, 0.3);
-	self->shape.nr_threads = 4;
-	ASSERT_EQ(1, find(self));
-	EXPECT_EQ(ADVICE_LOCKS, self->got[0].kind);
-	EXPECT_EQ(4, self->got[0].saving.value);
-	self->in.cost.lock = e(2, 0.6);
-	EXPECT_FALSE(gives(self, ADVICE_LOCKS));
-}
-
 TEST_F(advice, cross_thread)
 {
 	self->shape.cross_thread = e(0.97, 0.01);
@@ -315,7 +304,6 @@ TEST_F(advice, best_first_and_at_most_two)
 	make_poolable(self);
 	self->shape.growth.copied = e(0.5, 0.01);
 	self->shape.cross_thread = e(0.97, 0.01);
-	self->in.cost.lock = e(2, 0.1);
 	ASSERT_EQ(2, find(self));
 	/* The stack saves all of it, and takes the place of a pool. */
 	EXPECT_EQ(ADVICE_STACK, self->got[0].kind);

@@ -219,17 +219,6 @@ static bool rule_calloc(const struct advice_input *in, struct report_advice *ret
 	return true;
 }
 
-static bool rule_locks(const struct advice_input *in, struct report_advice *ret)
-{
-	if (!surely_above(&in->cost.lock, ADVICE_LOCK_CPU))
-		return false;
-	say(ret, "allocate per thread, or have more arenas (M_ARENA_MAX) or an allocator with "
-	    "caches for each thread: %.1f %% CPU in locks, %u threads allocate here",
-	    in->cost.lock.value, in->shape->nr_threads);
-	ret->saving = in->cost.lock;
-	return true;
-}
-
 /* What remains of free() in the right thread is not known. */
 static bool rule_cross_thread(const struct advice_input *in, struct report_advice *ret)
 {
@@ -256,7 +245,6 @@ static const struct rule {
 	{ ADVICE_ARENA, GROUP_OWNER, "arena", rule_arena },
 	{ ADVICE_POOL, GROUP_OWNER, "pool", rule_pool },
 	{ ADVICE_CALLOC, GROUP_LARGE, "calloc", rule_calloc },
-	{ ADVICE_LOCKS, GROUP_THREADS, "locks", rule_locks },
 	{ ADVICE_CROSS_THREAD, GROUP_THREADS, "cross thread", rule_cross_thread },
 };
 

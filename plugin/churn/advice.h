@@ -29,9 +29,8 @@
 /* Large blocks: mean size; per cent of the CPU in page faults and syscalls for them. */
 #define ADVICE_LARGE_BYTES	32768
 #define ADVICE_KERNEL_CPU	1.0
-/* Threads: share of frees by another one; per cent of the CPU in the allocator's locks. */
+/* Threads: share of frees by another one. */
 #define ADVICE_CROSS_SHARE	0.5
-#define ADVICE_LOCK_CPU		1.0
 /* calloc: share of allocations. */
 #define ADVICE_CALLOC_SHARE	0.9
 
@@ -43,7 +42,6 @@ enum advice_kind {
 	ADVICE_ARENA,
 	ADVICE_POOL,
 	ADVICE_CALLOC,
-	ADVICE_LOCKS,
 	ADVICE_CROSS_THREAD,
 };
 
@@ -51,11 +49,10 @@ enum advice_kind {
  * struct advice_cost - What a site costs: per cent of all CPU time.
  * @cpu: Of its whole life; of this:
  * @malloc, @free: In the allocator, reallocs with @malloc.
- * @fault, @syscall: In page faults on heap memory and in syscalls for it.
- * @lock: In the allocator's locks, a part of the others. Unknown ones are NAN.
+ * @fault, @syscall: In page faults on heap memory and in syscalls for it. Unknown ones are NAN.
  */
 struct advice_cost {
-	struct estimate cpu, malloc, free, fault, syscall, lock;
+	struct estimate cpu, malloc, free, fault, syscall;
 };
 
 /**

@@ -25,7 +25,6 @@ static struct advice_cost cost_of(const struct report_cost *c)
 		.free = part_of(c, p[CLASS_FREE]),
 		.fault = part_of(c, p[CLASS_HEAP_FAULT]),
 		.syscall = part_of(c, p[CLASS_HEAP_SYSCALL]),
-		.lock = { .value = NAN },
 	};
 }
 
