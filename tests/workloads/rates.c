@@ -11,7 +11,6 @@
  * Ends by saying "rates: MS ms of CPU".
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -66,18 +65,6 @@ static void run_threads(long nr)
 	run(NULL);
 	while (i-- > 0)
 		pthread_join(threads[i], NULL);
-}
-
-static void wait_for_signal(void)
-{
-	sigset_t set;
-	int sig;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	say("ready\n");
-	sigwait(&set, &sig);
 }
 
 static void fork_children(long nr, long nr_threads)

@@ -7,8 +7,6 @@
  * Waits for SIGUSR1, having said "ready". Per round site_1 allocates once, site_2 twice and so on, each block
  * freed at once and followed by WORK rounds of computing (some ns each): 55 allocations a round.
  */
-#include <signal.h>
-
 #include "workload.h"
 
 #define SITE(n)					\
@@ -49,14 +47,8 @@ static void one_round(long work)
 int main(int argc, char **argv)
 {
 	long rounds = arg_long(argc, argv, 1, 1000), work = arg_long(argc, argv, 2, 10000);
-	sigset_t set;
-	int sig;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	say("ready\n");
-	sigwait(&set, &sig);
+	wait_for_signal();
 	while (rounds-- > 0)
 		one_round(work);
 	return 0;

@@ -5,6 +5,7 @@
 #ifndef PERF_CHURN_TESTS_WORKLOAD_H
 #define PERF_CHURN_TESTS_WORKLOAD_H
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,19 @@ static inline void say(const char *text)
 	ssize_t got = write(1, text, strlen(text));
 
 	(void)got;
+}
+
+/* Says "ready", and waits for SIGUSR1. */
+static inline void wait_for_signal(void)
+{
+	sigset_t set;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	say("ready\n");
+	sigwait(&set, &sig);
 }
 
 static inline uint64_t now_ns(void)
