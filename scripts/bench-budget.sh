@@ -3,7 +3,8 @@
 #
 # bench-budget.sh - are recordings under the default budget right? RUNS recordings each of a program that
 # allocates at several rates: how often the printed interval covers the truth, how wide it is, how often the
-# shares of its ten sites are within their error, and what the probes cost.
+# shares of its ten sites are within their error, what the probes cost by their own account, and CPU time against
+# that of the run alone just before (medians: where the host takes its time from us, single runs differ twofold).
 #
 #   RUNS      recordings of each (default: 20)
 #   CPU_S     CPU time of the program in each, about, in seconds (default: 5)
@@ -50,12 +51,12 @@ def record(rounds, work):
         time.sleep(0.05)
     time.sleep(0.5)
     p.send_signal(signal.SIGUSR1)
-    end(p)
+    cpu_s = end(p)
     if recorder.wait():
         raise SystemExit("perf churn record failed")
     out = subprocess.run(["perf-churn", "report", "--json", "-i", DATA], check=True,
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
-    return json.loads(out)
+    return json.loads(out), cpu_s
 
 def shares_hold(report):
     sites = {s["function"]: s for s in report["sites"]}
@@ -74,9 +75,11 @@ def row(per_ms):
     truth = rounds * BLOCKS
     rate = truth / (once * rounds / 200) / 1000
     covered = bounds = shares = 0
-    widths, offs, costs = [], [], []
+    widths, offs, costs, ratios = [], [], [], []
     for _ in range(int(env["RUNS"])):
-        report = record(rounds, work)
+        alone_s = bare_s(rounds, work)
+        report, cpu_s = record(rounds, work)
+        ratios.append(cpu_s / alone_s)
         w = report["windows"]
         low, high = w["allocs_95"]["low"], w["allocs_95"]["high"]
         shares += shares_hold(report)
@@ -90,12 +93,12 @@ def row(per_ms):
         offs.append(100 * ((high + low) / 2 / truth - 1))
     runs = int(env["RUNS"])
     median = lambda v: "%.1f" % statistics.median(v) if v else "-"
-    print("%10.1f %6d/%-3d %8d %9s %9s %8d/%-4d %8s %8.2f" % (
+    print("%10.1f %6d/%-3d %8d %9s %9s %8d/%-4d %8s %8.2f %9.3f" % (
         rate, covered, runs, bounds, median(widths), median(offs), shares, 10 * runs,
-        median(costs), max(costs)), flush=True)
+        median(costs), max(costs), statistics.median(ratios)), flush=True)
 
-print("%10s %10s %8s %9s %9s %13s %8s %8s" % (
-    "calls/ms", "covered", "at least", "+- %", "off by %", "shares right", "cost %", "most %"))
+print("%10s %10s %8s %9s %9s %13s %8s %8s %9s" % (
+    "calls/ms", "covered", "at least", "+- %", "off by %", "shares right", "cost %", "most %", "CPU time"))
 for per_ms in (1, 5, 20, 100):
     row(per_ms)
 END

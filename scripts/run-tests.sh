@@ -169,7 +169,12 @@ for src in tests/*_test.c; do
 	[ -f "$src" ] && wanted "$path" && run_tap "$path" "$src" 120
 done
 for path in tests/*.sh; do
-	[ -x "$path" ] && wanted "$path" && run_tap "$path" "$path" 300
+	wanted "$path" || continue
+	if [ -x "$path" ]; then
+		run_tap "$path" "$path" 300
+	elif [ "$(head -c 2 "$path")" = '#!' ]; then
+		count_failure "$path" "is not executable, so it was not run"
+	fi
 done
 
 if [ "$((passed + failed + skipped))" -eq 0 ]; then

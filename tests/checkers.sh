@@ -151,6 +151,10 @@ sub_test slow <<<'# timeout: 1
 echo "ok 1 - a"; sleep 20'
 run_tree TEST=slow
 last_line "a timeout is a failure" "1 passed, 1 failed, 0 skipped"
+sub_test forgotten <<<'echo "ok 1 - a"'
+chmod -x "$tree/tests/forgotten.sh"
+run_tree TEST=forgotten
+last_line "a test that cannot be run is a failure" "0 passed, 1 failed, 0 skipped"
 
 new_runner_tree
 sub_test skip <<<'echo "ok 1 - a # SKIP no tool"'
